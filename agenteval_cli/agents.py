@@ -1,0 +1,131 @@
+"""A configured agent made ready: its command resolved, its environment scrubbed, its digest taken."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from agenteval_cli.config import FILE_NAME, Agent
+from agenteval_cli.digests import digest, digest_of_bytes
+from agenteval_cli.errors import UsageError
+from agenteval_cli.protocols import PROTOCOLS
+
+PASSED_TO_EVERY_AGENT = ("PATH", "HOME", "LANG", "TMPDIR")
+_IGNORED = frozenset({"__pycache__", ".git", ".venv", "node_modules", ".mypy_cache", ".ruff_cache", ".pytest_cache"})
+
+
+class ReadyAgent(msgspec.Struct, frozen=True):
+    """An agent that can be started. `secrets` are the values of the variables passed through."""
+
+    agent: Agent
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    secrets: tuple[str, ...]
+    digest: str
+
+
+def made_ready(agent: Agent, root: Path, environment: Mapping[str, str]) -> ReadyAgent:
+    """Resolve an agent against the repository and the environment. Raises UsageError where it cannot be started."""
+    _refuse_what_is_not_supported(agent)
+    env = _environment(agent, root, environment)
+    program, *arguments = (part.replace("{root}", str(root)) for part in agent.command)
+    found = _program(agent, program, root, env.get("PATH", os.defpath))
+    named = [_absolute(argument, root) for argument in arguments]
+    secrets = tuple(environment[name] for name in agent.env_pass if environment.get(name))
+    return ReadyAgent(agent, (found, *named), env, secrets, _digest(agent, root))
+
+
+def _refuse_what_is_not_supported(agent: Agent) -> None:
+    if agent.protocol not in PROTOCOLS:
+        raise UsageError(f"{FILE_NAME}: agents.{agent.name}.protocol: '{agent.protocol}' is not supported yet")
+    if agent.transcript_from != "stdout" or agent.transcript_format not in ("auto", "agenteval"):
+        raise UsageError(
+            f"{FILE_NAME}: agents.{agent.name}.transcript: only {{from: stdout, format: agenteval}} is supported yet"
+        )
+
+
+def _environment(agent: Agent, root: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    missing = [name for name in agent.env_pass if name not in environment]
+    if missing:
+        raise UsageError(f"agent '{agent.name}' needs {', '.join(missing)} from the environment, which is not set")
+    names = (*PASSED_TO_EVERY_AGENT, *agent.env_pass)
+    env = {name: environment[name] for name in names if name in environment}
+    env["NO_COLOR"] = "1"
+    if _module(agent, root) is not None:
+        env["PYTHONPATH"] = str(root)
+    env.update({name: value.replace("{root}", str(root)) for name, value in agent.env_set.items()})
+    return env
+
+
+def _program(agent: Agent, program: str, root: Path, path: str) -> str:
+    beside = root / program
+    if "/" not in program:
+        found = shutil.which(program, path=path) or (str(beside) if _is_executable(beside) else None)
+    else:
+        found = str(beside) if _is_executable(beside) else None
+    if found is None:
+        raise UsageError(f"agent '{agent.name}': {_why_not(program, beside)}; see agents.{agent.name} in {FILE_NAME}")
+    return found
+
+
+def _is_executable(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def _why_not(program: str, beside: Path) -> str:
+    if beside.is_file():
+        return f"{program} is not executable; make it so with chmod +x, or start it with its interpreter"
+    where = "is not there" if "/" in program else "is neither on PATH nor in the repository"
+    return f"the command {program} {where}"
+
+
+def _absolute(argument: str, root: Path) -> str:
+    """A file of the repository by its full path, since the agent starts in a folder of its own."""
+    named = root / argument
+    return str(named) if argument and named.is_file() else argument
+
+
+def _module(agent: Agent, root: Path) -> Path | None:
+    """The module or package of the repository that `-m` names, if it names one."""
+    if "-m" not in agent.command[:-1]:
+        return None
+    name = agent.command[agent.command.index("-m") + 1].replace(".", "/")
+    package, module = root / name, root / f"{name}.py"
+    return package if package.is_dir() else module if module.is_file() else None
+
+
+def _digest(agent: Agent, root: Path) -> str:
+    """Changes with the command, the protocol, the settings and any file that the agent is made of."""
+    parts = {
+        "command": list(agent.command),
+        "protocol": agent.protocol,
+        "transcript": [agent.transcript_from, agent.transcript_format],
+        "env": {"pass": list(agent.env_pass), "set": agent.env_set},
+        "pins": agent.pins,
+        "files": dict(_files(agent, root)),
+    }
+    return digest(parts)
+
+
+def _files(agent: Agent, root: Path) -> Iterator[tuple[str, str]]:
+    named = [root / part.replace("{root}/", "") for part in agent.command]
+    given = [root / path for path in agent.source]
+    for path in given:
+        if not path.exists():
+            raise UsageError(f"{FILE_NAME}: agents.{agent.name}.source: {path.relative_to(root)} is not there")
+    module = _module(agent, root)
+    for path in (*named, *given, *([module] if module else [])):
+        for file in _below(path):
+            yield os.path.relpath(file, root), digest_of_bytes(file.read_bytes())
+
+
+def _below(path: Path) -> Iterator[Path]:
+    if path.is_file():
+        yield path
+    for folder, folders, names in os.walk(path):
+        folders[:] = sorted(set(folders) - _IGNORED)
+        yield from (Path(folder, name) for name in sorted(names) if not name.endswith(".pyc"))

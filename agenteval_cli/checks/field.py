@@ -1,0 +1,45 @@
+"""field: the value at a JSONPath (RFC 9535) of the answer, held against one operator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agenteval_cli.case import OutcomeCheck
+from agenteval_cli.checks.answer import answer_json, answer_text
+from agenteval_cli.checks.finding import FAILED, OK, Finding
+from agenteval_cli.compare import ABSENT
+from agenteval_cli.matchers import OPERATORS
+from agenteval_cli.transcript import Transcript
+
+
+def field(check: OutcomeCheck, transcript: Transcript) -> Finding:
+    """Every value that the path selects satisfies the operator; a path that selects nothing gives the absent value."""
+    path, operator = check.expected["path"], next(key for key in check.expected if key != "path")
+    operand = check.expected[operator]
+    try:
+        data = answer_json(transcript)
+    except ValueError as error:
+        return Finding(FAILED, f"the answer is not JSON: {error}", check.expected, answer_text(transcript))
+    for value in values_at(path, data) or [ABSENT]:
+        words = OPERATORS[operator](operand, value)
+        if words:
+            return Finding(FAILED, f"{path}: {words}", operand, None if value is ABSENT else value)
+    return OK
+
+
+def values_at(path: str, data: Any) -> list[Any]:
+    """The values that the JSONPath selects in the data."""
+    import jsonpath_rfc9535
+
+    return list(jsonpath_rfc9535.find(path, data).values())
+
+
+def path_fault(path: str) -> str | None:
+    """Why `path` is not a JSONPath, or None."""
+    import jsonpath_rfc9535
+
+    try:
+        jsonpath_rfc9535.compile(path)
+    except jsonpath_rfc9535.JSONPathError as error:
+        return f"'{path}' is not a JSONPath: {error}".splitlines()[0]
+    return None

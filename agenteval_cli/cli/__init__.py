@@ -1,0 +1,139 @@
+"""The command line: one module per command, loaded only when it is asked for."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from types import MappingProxyType
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from agenteval_cli import __version__
+from agenteval_cli.errors import AgentevalError, ExitCode, InvalidFilesError, UsageError
+from agenteval_cli.problems import did_you_mean
+
+COMMANDS: Mapping[str, str] = MappingProxyType(
+    {
+        "init": "Start a repository of cases that runs at once.",
+        "validate": "Check case files and the configuration.",
+        "list": "List the cases.",
+        "show": "Show one case, or its attempts in a run.",
+        "run": "Run cases through an agent and keep every attempt.",
+        "diff": "Compare two runs case by case.",
+    }
+)
+
+_CONTEXT = {"help_option_names": ["-h", "--help"]}
+
+
+class _Commands(TyperGroup):
+    """Builds a command when it is named, so that none pays for another's imports."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  # the base class's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            raise UsageError(f"no command '{cmd_name}'{did_you_mean(cmd_name, COMMANDS)}; see `agenteval --help`")
+        module = import_module(f"agenteval_cli.cli.{cmd_name}_command")
+        app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=_CONTEXT)
+        app.command(cmd_name, short_help=COMMANDS[cmd_name])(module.command)
+        return typer.main.get_command(app)
+
+
+_app = typer.Typer(
+    cls=_Commands,
+    name="agenteval",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    context_settings=_CONTEXT,
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"agenteval {__version__}\n")
+        raise typer.Exit
+
+
+@_app.callback(epilog="Start with `agenteval init`, or `agenteval validate` in a repository of cases.")
+def _agenteval(
+    version: Annotated[  # noqa: ARG001  # its callback does the work
+        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Did my change break the agent? Test cases in git, recorded attempts, honest diffs.
+
+    Exit codes: 0 good; 1 failures or regressions; 2 asked wrongly or invalid files; 3 incomplete; 4 our own bug;
+    130 interrupted.
+    """
+
+
+def main() -> None:
+    """The entry point of `agenteval`."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and give its exit code; the only place where errors become codes."""
+    try:
+        result = typer.main.get_command(_app).main(list(arguments), prog_name="agenteval", standalone_mode=False)
+        code = result if isinstance(result, int) else ExitCode.OK
+        sys.stdout.flush()
+    except AgentevalError as error:
+        _report(error, arguments)
+        return error.exit_code
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read us has gone. Python must not try to flush into the closed pipe at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.OK
+    except Exception as error:
+        return _other(error, arguments)
+    return code
+
+
+def _other(error: Exception, arguments: Sequence[str]) -> int:
+    """A usage error of the command line's library, or our own bug."""
+    if hasattr(error, "format_message") and hasattr(error, "exit_code"):
+        _report(AgentevalError(_usage(error)), arguments)
+        return ExitCode.USAGE
+    import traceback
+
+    traceback.print_exception(error)
+    _say("this is a bug in agenteval, not in your cases; please report it with the lines above")
+    return ExitCode.BUG
+
+
+def _usage(error: Any) -> str:
+    context = getattr(error, "ctx", None)
+    hint = f"; see `{context.command_path} --help`" if context else ""
+    return f"{error.format_message().rstrip('.')}{hint}"
+
+
+def _report(error: AgentevalError, arguments: Sequence[str]) -> None:
+    problems = error.problems if isinstance(error, InvalidFilesError) else ()
+    if "--json" in arguments:
+        import msgspec
+
+        from agenteval_cli.cli.console import print_json
+
+        facts = {"format": 1, "error": str(error), "exit_code": int(error.exit_code)}
+        print_json({**facts, "problems": msgspec.to_builtins(problems)} if problems else facts)
+    for problem in problems:
+        _say(str(problem), name="")
+    _say(f"{len(problems)} problems; nothing was done" if len(problems) > 1 else "" if problems else str(error))
+
+
+def _say(words: str, name: str = "agenteval: ") -> None:
+    from agenteval_cli.escape import for_terminal
+
+    if words:
+        sys.stderr.write(f"{name}{for_terminal(words)}\n")

@@ -1,0 +1,57 @@
+"""agenteval list"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agenteval_cli.cli.console import count, print_json, safe, say, table
+from agenteval_cli.cli.options import Directory, Json, Quiet, Tiers, Verbose, entered
+from agenteval_cli.errors import ExitCode
+
+if TYPE_CHECKING:
+    from agenteval_cli.case import Case
+
+
+def command(
+    tier: Tiers = None, json: Json = False, directory: Directory = ".", quiet: Quiet = False, verbose: Verbose = False
+) -> int:
+    """List the cases: ID, tier, tags and title.
+
+    Example: agenteval list --tier smoke
+    """
+    from agenteval_cli.planning import Selection, selected
+    from agenteval_cli.repository import load_all, open_repository
+
+    repository = open_repository(entered(directory))
+    loaded = load_all(repository)
+    chosen = selected(loaded.cases, Selection(tiers=tuple(tier or ())))
+    if json:
+        cases = [
+            {
+                "id": item.case.id,
+                "file": item.case.file,
+                "title": item.case.title,
+                "tier": item.case.tier,
+                "tags": item.case.tags,
+                "quarantined": item.case.quarantined,
+                "metadata": item.case.data.get("metadata", {}),
+                "digests": item.digests,
+            }
+            for item in chosen
+        ]
+        print_json({"format": 1, "cases": cases, "invalid": len({problem.file for problem in loaded.errors})})
+    else:
+        rows = [_row(item.case, verbose=verbose) for item in chosen]
+        table(rows, header=("ID", "TIER", "TAGS", "TITLE", *(("FILE",) if verbose else ())))
+        if not quiet:
+            say(count(len(chosen), "case"))
+    if loaded.errors:
+        say(f"{count(len(loaded.errors), 'error')} in case files that are not listed; see `agenteval validate`")
+        return ExitCode.USAGE
+    return ExitCode.OK
+
+
+def _row(case: Case, *, verbose: bool) -> tuple[str, ...]:
+    mark = " (quarantined)" if case.quarantined else ""
+    row = (case.id, case.tier, ",".join(case.tags), safe(case.title) + mark)
+    return (*row, safe(case.file)) if verbose else row

@@ -1,0 +1,104 @@
+"""The one place where values are compared: exact and typed.
+
+`True` is not `1`; `1` equals `1.0` as numbers do; `null`, absent and empty are three things; NaN matches nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+
+class _Absent:
+    """The value of what is not there: not null, not empty."""
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+ABSENT: Final = _Absent()
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """The first place where two values part. `path` is relative to them, as `$.items[0].sku`."""
+
+    path: str
+    expected: Any
+    actual: Any
+    words: str = ""
+
+    def __str__(self) -> str:
+        place = "" if self.path == "$" else f"at {self.path}: "
+        return f"{place}{self.words or f'expected {shown(self.expected)}, got {shown(self.actual)}'}"
+
+
+def kind_of(value: Any) -> str:
+    """The JSON type of a value: null, boolean, number, string, array, object; or absent."""
+    if value is ABSENT:
+        return "absent"
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "object" if isinstance(value, Mapping) else "array"
+
+
+def same(expected: Any, actual: Any) -> bool:
+    """Whether two JSON values are equal, type by type."""
+    return first_difference(expected, actual) is None
+
+
+def first_difference(expected: Any, actual: Any, path: str = "$") -> Difference | None:
+    """Where two JSON values first differ, in the order of the expected one; None where they are equal."""
+    kind = kind_of(expected)
+    if kind != kind_of(actual):
+        return Difference(path, expected, actual, _words_for_types(expected, actual))
+    if kind == "object":
+        return _object_difference(expected, actual, path)
+    if kind == "array":
+        return _array_difference(expected, actual, path)
+    return None if expected == actual else Difference(path, expected, actual)
+
+
+def _object_difference(expected: Mapping[str, Any], actual: Mapping[str, Any], path: str) -> Difference | None:
+    for key, value in expected.items():
+        if difference := first_difference(value, actual.get(key, ABSENT), child(path, key)):
+            return difference
+    extra = next((key for key in actual if key not in expected), None)
+    return None if extra is None else Difference(child(path, extra), ABSENT, actual[extra])
+
+
+def _array_difference(expected: list[Any], actual: list[Any], path: str) -> Difference | None:
+    for index, value in enumerate(expected):
+        item = actual[index] if index < len(actual) else ABSENT
+        if difference := first_difference(value, item, f"{path}[{index}]"):
+            return difference
+    if len(actual) > len(expected):
+        return Difference(f"{path}[{len(expected)}]", ABSENT, actual[len(expected)])
+    return None
+
+
+def child(path: str, key: str) -> str:
+    """The path of a member: `$.name`, or `$["odd name"]`."""
+    return f"{path}.{key}" if key.isidentifier() else f"{path}[{json.dumps(key, ensure_ascii=False)}]"
+
+
+def shown(value: Any, limit: int = 120) -> str:
+    """A value as compact JSON, cut to `limit` characters."""
+    if value is ABSENT:
+        return "nothing"
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def _words_for_types(expected: Any, actual: Any) -> str:
+    if any(value is ABSENT or value is None for value in (expected, actual)):
+        return ""
+    return f"expected the {kind_of(expected)} {shown(expected)}, got the {kind_of(actual)} {shown(actual)}"

@@ -1,0 +1,75 @@
+"""Digests: what a case is, told by its content.
+
+`input_digest` covers all that the agent or its world can see, `grade_digest` all that decides the verdict,
+`file_digest` the bytes of the file. The first two do not change with titles, tags, notes, comments, quarantine, key
+order or quoting. The recipe's number stands in front, so that a changed recipe is never taken for a changed case.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+RECIPE = 1
+
+_INPUT_KEYS = (
+    "agent",
+    "context",
+    "conversation",
+    "conversation_id",
+    "input",
+    "limits",
+    "simulation",
+    "state",
+    "system_prompt",
+    "tools",
+)
+_GRADE_KEYS = ("criteria", "expected_output", "limits", "match", "min_pass_rate", "outcome", "trajectory")
+
+
+class Digests(msgspec.Struct, frozen=True):
+    """The three digests of a case."""
+
+    input: str
+    grade: str
+    file: str
+
+
+def digests_of(data: Mapping[str, Any], raw: bytes, files: Mapping[str, str]) -> Digests:
+    """The digests of a case from its data, its file's bytes and the digests of the files it gives to the agent."""
+    seen = {key: data[key] for key in _INPUT_KEYS if key in data}
+    decides = {key: data[key] for key in _GRADE_KEYS if data.get(key) is not None}
+    if "turns" in data:
+        seen["turns"] = [turn["user"] for turn in data["turns"]]
+        decides["turns"] = [{key: turn[key] for key in turn if key != "user"} for turn in data["turns"]]
+    if files:
+        seen["files"] = dict(files)
+    return Digests(digest(seen), digest(decides), digest_of_bytes(raw))
+
+
+def digest(value: Any) -> str:
+    """The digest of a JSON value."""
+    return digest_of_bytes(canonical(value))
+
+
+def digest_of_bytes(raw: bytes) -> str:
+    """`1:` and the SHA-256 in hex."""
+    return f"{RECIPE}:{hashlib.sha256(raw).hexdigest()}"
+
+
+def canonical(value: Any) -> bytes:
+    """Canonical JSON: sorted keys, no spaces, whole numbers without a fraction (1.0 is 1), UTF-8."""
+    text = json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else value
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,55 @@
+"""How the execution of an attempt can end. Each carries its own facts; grading must deal with every one."""
+
+from __future__ import annotations
+
+import msgspec
+
+from agenteval_cli.transcript import Transcript
+
+
+class Facts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """What the process left behind. Output is capped; the sizes are of all that was printed."""
+
+    seconds: float = 0.0
+    exit_code: int | None = None
+    signal: int | None = None
+    stdout: bytes = b""
+    stderr: bytes = b""
+    stdout_size: int = 0
+    stderr_size: int = 0
+
+
+class Answered(msgspec.Struct, frozen=True, tag=True):
+    """The agent ended by itself with an answer that could be read."""
+
+    facts: Facts
+    transcript: Transcript
+
+
+class AgentFault(msgspec.Struct, frozen=True, tag=True):
+    """The agent did not start, crashed, or printed what is not an answer."""
+
+    facts: Facts
+    reason: str
+
+
+class TimedOut(msgspec.Struct, frozen=True, tag=True):
+    """The agent was ended at its deadline, after `limit` seconds."""
+
+    facts: Facts
+    limit: float
+
+
+class Cancelled(msgspec.Struct, frozen=True, tag=True):
+    """The run was stopped while the agent worked."""
+
+    facts: Facts
+
+
+class HarnessFault(msgspec.Struct, frozen=True, tag=True):
+    """Something of ours or of this machine went wrong: no room, a vanished file."""
+
+    reason: str
+
+
+Ending = Answered | AgentFault | TimedOut | Cancelled | HarnessFault

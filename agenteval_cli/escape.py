@@ -1,0 +1,25 @@
+"""Foreign text made safe for the place where it is shown. One function for each place."""
+
+from __future__ import annotations
+
+import re
+
+# Controls but tab and line feed, C1, bidirectional overrides and marks, line separators, lone surrogates.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+
+
+def for_terminal(text: str) -> str:
+    """Text whose control characters are shown, as \\x1b, instead of acting on the terminal."""
+    return _UNSAFE.sub(_visible, text)
+
+
+def on_one_line(text: str) -> str:
+    """The same on one line: line breaks and tabs are shown too."""
+    return for_terminal(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def _visible(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

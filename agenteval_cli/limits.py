@@ -1,0 +1,51 @@
+"""Limits checked on the transcript. A missing measurement is no evidence, never a pass; going over is over_limit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from agenteval_cli.case import Limits
+from agenteval_cli.checks.finding import FAILED, NO_EVIDENCE, OK, CheckResult, Finding
+from agenteval_cli.transcript import Transcript
+
+
+def checked(limits: Limits, transcript: Transcript, seconds: float) -> Iterator[CheckResult]:
+    """Every limit of the case on an attempt that answered after `seconds`: the process itself is ended at its timeout."""
+    calls = None if transcript.tool_calls is None else len(transcript.tool_calls)
+    tokens = transcript.usage.total if transcript.usage else None
+    cost = None if transcript.cost is None else _amount(transcript.cost)
+    users = sum(message.get("role") == "user" for message in transcript.messages or ())
+    measured: dict[str, tuple[Any, Any]] = {
+        "timeout": (limits.timeout, round(seconds, 3)),
+        "steps": (limits.steps, transcript.steps),
+        "tool_calls": (limits.tool_calls, calls),
+        "tokens": (limits.tokens, tokens),
+        "cost": (None if limits.cost is None else Decimal(limits.cost), cost),
+        "turns": (limits.turns, users or 1),
+    }
+    for name, (limit, actual) in measured.items():
+        if limit is not None:
+            yield _finding(name, limit, actual).named(f"limits.{name}", "trajectory")
+
+
+def _finding(name: str, limit: Any, actual: Any) -> Finding:
+    words = name.replace("_", " ")
+    if actual is None:
+        return Finding(NO_EVIDENCE, f"the agent did not report its {words}", _plain(limit))
+    if actual > limit:
+        return Finding(FAILED, f"{actual} {words}; the limit is {limit}", _plain(limit), _plain(actual))
+    return OK
+
+
+def _amount(text: str) -> Decimal | None:
+    try:
+        amount = Decimal(text)
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() else None
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, Decimal) else value

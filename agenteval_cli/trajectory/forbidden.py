@@ -1,0 +1,20 @@
+"""forbidden: none of these calls came; with arguments, only the call that has them offends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agenteval_cli.case import Trajectory
+from agenteval_cli.checks.finding import FAILED, OK, Finding
+from agenteval_cli.trajectory.calls import Calls, fits, named, step
+
+
+def forbidden(constraints: Trajectory, calls: Calls) -> Iterator[tuple[str, Finding]]:
+    """The first offending step of each forbidden call is named."""
+    for index, pattern in enumerate(constraints.forbidden or ()):
+        offence = next((at for at, call in enumerate(calls) if fits(pattern, call)), None)
+        if offence is None:
+            yield f"forbidden[{index}]", OK
+        else:
+            words = f"{step(offence, calls[offence])} is forbidden"
+            yield f"forbidden[{index}]", Finding(FAILED, words, f"never {named(pattern)}", calls[offence].name)

@@ -1,0 +1,11 @@
+"""Durations and amounts as people write them."""
+
+from __future__ import annotations
+
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def seconds(text: str) -> float:
+    """`30s`, `500ms`, `2m` or `1h` in seconds. The text has passed the schema's pattern."""
+    unit = "ms" if text.endswith("ms") else text[-1]
+    return float(text.removesuffix(unit)) * _SECONDS[unit]
