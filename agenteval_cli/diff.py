@@ -105,7 +105,7 @@ def diff_of(base: Run, head: Run) -> RunDiff:
 
 
 def gate_failures(diff: RunDiff, on_diff: str) -> list[CaseDiff]:
-    """The cases that fail the gate: what broke, or with `significant` every confirmed drop. Quarantined ones never do."""
+    """The cases that fail the gate: what broke, or with `significant` every confirmed drop; never a quarantined one."""
     if on_diff == "significant":
         return [
             case
@@ -192,6 +192,10 @@ def _class_of(
         if case in head_run.not_selected:
             return "not_comparable", "not selected in the head run"
         return "removed", "no longer there in the head run"
+    return _class_of_both(base, head)
+
+
+def _class_of_both(base: _Known, head: _Known) -> tuple[str, str]:
     edits = _edits(base.planned.digests, head.planned.digests)
     if edits:
         return "edited", f"the case changed: {' and '.join(edits)}; its verdicts are not compared"

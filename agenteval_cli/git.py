@@ -44,7 +44,11 @@ def _git(folder: Path, *arguments: str) -> bytes | None:
     env["GIT_OPTIONAL_LOCKS"] = "0"
     try:
         done = subprocess.run(
-            ["git", "-C", os.fspath(folder), *arguments], env=env, capture_output=True, check=False, stdin=subprocess.DEVNULL
+            ["git", "-C", os.fspath(folder), *arguments],
+            env=env,
+            capture_output=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
         )
     except FileNotFoundError:
         return None

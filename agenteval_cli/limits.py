@@ -12,7 +12,7 @@ from agenteval_cli.transcript import Transcript
 
 
 def checked(limits: Limits, transcript: Transcript, seconds: float) -> Iterator[CheckResult]:
-    """Every limit of the case on an attempt that answered after `seconds`: the process itself is ended at its timeout."""
+    """Every limit of the case on an attempt that answered after `seconds`."""
     calls = None if transcript.tool_calls is None else len(transcript.tool_calls)
     tokens = transcript.usage.total if transcript.usage else None
     cost = None if transcript.cost is None else _amount(transcript.cost)

@@ -202,12 +202,16 @@ def _true_fault(operand: Any) -> str | None:
 
 
 def _between_fault(operand: Any) -> str | None:
-    good = isinstance(operand, list) and len(operand) == 2 and all(map(_is_number, operand)) and operand[0] <= operand[1]
+    good = (
+        isinstance(operand, list) and len(operand) == 2 and all(map(_is_number, operand)) and operand[0] <= operand[1]
+    )
     return None if good else "write [lowest, highest]"
 
 
 def _approx_fault(operand: Any) -> str | None:
-    good = isinstance(operand, Mapping) and set(operand) == {"value", "within"} and all(map(_is_number, operand.values()))
+    good = (
+        isinstance(operand, Mapping) and set(operand) == {"value", "within"} and all(map(_is_number, operand.values()))
+    )
     return None if good else "write {value: …, within: …}"
 
 
@@ -241,4 +245,3 @@ _OPERAND_FAULTS: Mapping[str, Callable[[Any], str | None]] = {
     "type": _type_fault,
     "schema": _schema_fault,
 }
-

@@ -29,7 +29,7 @@ def adopt_orphans() -> None:
 
 
 class Guardian:
-    """Kills the agents of a run if the tool dies before it could. `mark` is text that is in every agent's environment."""
+    """Kills the agents of a run if the tool dies before it could. `mark` is in the environment of every agent."""
 
     def __init__(self, mark: str) -> None:
         read_end, self._fd = os.pipe()
@@ -79,7 +79,7 @@ def _guard(read_end: int, mark: bytes) -> None:
 def _groups_at_the_end(read_end: int) -> set[int]:
     """Follow the tool's messages until its end of the pipe closes; the groups that are still alive then."""
     groups: set[int] = set()
-    with open(read_end, "rb") as messages:  # noqa: PTH123  # a descriptor, not a path
+    with open(read_end, "rb") as messages:  # a descriptor, not a path
         for line in messages:
             number = int(line[1:])
             (groups.add if line[:1] == b"+" else groups.discard)(number)

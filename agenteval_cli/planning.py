@@ -56,7 +56,9 @@ def plan_for(
     Raises UsageError where there is no such agent, and where a case cannot run in this version or with its agent.
     """
     plan = tuple(_planned(loaded, config, agent, attempts) for loaded in chosen)
-    _refuse_what_cannot_run([(loaded.case, config.agents[planned.agent]) for loaded, planned in zip(chosen, plan, strict=True)])
+    _refuse_what_cannot_run(
+        [(loaded.case, config.agents[planned.agent]) for loaded, planned in zip(chosen, plan, strict=True)]
+    )
     return plan
 
 
@@ -84,7 +86,9 @@ def _planned(loaded: LoadedCase, config: Config, agent: str | None, attempts: in
 
 
 def _refuse_what_cannot_run(chosen: Sequence[tuple[Case, Agent]]) -> None:
-    lines = [f"{case.file}: {words}" for case, agent in chosen for words in (*_unsupported(case), *_unseen(case, agent))]
+    lines = [
+        f"{case.file}: {words}" for case, agent in chosen for words in (*_unsupported(case), *_unseen(case, agent))
+    ]
     if lines:
         raise UsageError("these cases cannot run:\n  " + "\n  ".join(lines))
 
@@ -104,7 +108,9 @@ def _unsupported(case: Case) -> Iterator[str]:
     if data.get("match") in ("similar", "judged"):
         yield f"match: {data['match']}: not supported yet"
     for index, tool in enumerate(data.get("tools", ())):
-        yield from (f"tools[{index}].{key}: not supported yet" for key in ("use", "responses", "unmatched") if key in tool)
+        yield from (
+            f"tools[{index}].{key}: not supported yet" for key in ("use", "responses", "unmatched") if key in tool
+        )
     trajectory = data.get("trajectory", {})
     yield from (f"trajectory.{key}: not supported yet" for key in ("calls", "recovery", "plan") if key in trajectory)
     for index, check in enumerate(data.get("outcome", ())):

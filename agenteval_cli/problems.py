@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """One finding in one file. `line` and `column` count from 1; `path` is the place inside the document."""
 

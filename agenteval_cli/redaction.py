@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -13,7 +14,7 @@ SHORTEST_SECRET = 6  # masking shorter values would blank half of every text, an
 
 
 class Redactor:
-    """Masks the given values, in plain, URL and base64 form, and whatever the patterns match."""
+    """Masks the given values, in plain, JSON, URL and base64 form, and whatever the patterns match."""
 
     def __init__(self, secrets: Iterable[str], patterns: Iterable[str] = ()) -> None:
         import regex
@@ -54,6 +55,8 @@ def _forms(secret: str) -> Iterator[str]:
     if len(secret) < SHORTEST_SECRET:
         return
     yield secret
+    yield json.dumps(secret)[1:-1]
+    yield json.dumps(secret, ensure_ascii=False)[1:-1]
     yield quote(secret, safe="")
     yield quote_plus(secret)
     for variant in (base64.b64encode, base64.urlsafe_b64encode):

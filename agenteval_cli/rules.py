@@ -17,7 +17,9 @@ Found = Iterator[tuple[Path, str]]
 
 # Where a number is what is wanted, 1.0 is not a text that lost its quotes.
 _NUMBERS = frozenset({"min_pass_rate", "attempts", "threshold", "times", "gt", "gte", "lt", "lte", "between", "approx"})
-_NUMBERS_TOO = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "value", "within"})
+_NUMBERS_TOO = frozenset(
+    {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "value", "within"}
+)
 _PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 
 
@@ -67,7 +69,9 @@ def _nothing_can_fail(data: Mapping[str, Any]) -> Found:
 
 def _can_fail(part: Mapping[str, Any]) -> bool:
     outcome = any(check.get("severity") != "warning" for check in part.get("outcome", ()))
-    return outcome or any(key in part for key in ("trajectory", "limits", "match")) or _has_gate(part.get("criteria", ()))
+    return (
+        outcome or any(key in part for key in ("trajectory", "limits", "match")) or _has_gate(part.get("criteria", ()))
+    )
 
 
 def _has_gate(criteria: Any) -> bool:
@@ -119,7 +123,7 @@ def _bad_schemas(data: Mapping[str, Any]) -> Found:
 
 
 def _bad_fields(data: Mapping[str, Any]) -> Found:
-    from agenteval_cli.checks.field import path_fault
+    from agenteval_cli.jsonpath import path_fault
 
     for path, check in _outcome_checks(data):
         if "field" not in check:

@@ -178,7 +178,13 @@ def _jobs(plan: tuple[PlannedCase, ...]) -> dict[str, list[tuple[PlannedCase, in
 
 
 def _attempted(
-    order: Order, agent: ReadyAgent, planned: PlannedCase, number: int, processes: Processes, mark: str, redactor: Redactor
+    order: Order,
+    agent: ReadyAgent,
+    planned: PlannedCase,
+    number: int,
+    processes: Processes,
+    mark: str,
+    redactor: Redactor,
 ) -> Records:
     """Execute and grade one attempt."""
     loaded = order.cases[planned.case]
@@ -329,4 +335,3 @@ def _signals_cancel(cancel: Cancel) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-

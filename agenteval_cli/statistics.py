@@ -37,3 +37,11 @@ def false_discovery(p_values: Sequence[float]) -> list[float]:
         least = min(least, p_values[index] * count / (count - rank))
         adjusted[index] = least
     return adjusted
+
+
+def attempts_to_confirm(compared: int, level: float = 0.05) -> int:
+    """The fewest attempts a side at which one case of `compared` that fell from all to none would be confirmed."""
+    attempts = 1
+    while fisher_drop(attempts, attempts, 0, attempts) * compared > level:
+        attempts += 1
+    return attempts

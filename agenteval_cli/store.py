@@ -1,8 +1,8 @@
 """The runs folder: one folder a run, appended to as attempts end, so that a kill at any moment loses none of them.
 
-    <runs>/<run-id>/run.json            replaced as a whole
-    <runs>/<run-id>/attempts.jsonl      one line per attempt, appended and synced before the attempt is shown
-    <runs>/<run-id>/transcripts.jsonl   one line per attempt, synced before the line that points to it
+<runs>/<run-id>/run.json            replaced as a whole
+<runs>/<run-id>/attempts.jsonl      one line per attempt, appended and synced before the attempt is shown
+<runs>/<run-id>/transcripts.jsonl   one line per attempt, synced before the line that points to it
 """
 
 from __future__ import annotations

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from agenteval_cli.case import OutcomeCheck
 from agenteval_cli.checks.answer import answer_json, answer_text
 from agenteval_cli.checks.finding import FAILED, OK, Finding
 from agenteval_cli.compare import ABSENT
+from agenteval_cli.jsonpath import values_at
 from agenteval_cli.matchers import OPERATORS
 from agenteval_cli.transcript import Transcript
 
@@ -25,21 +24,3 @@ def field(check: OutcomeCheck, transcript: Transcript) -> Finding:
         if words:
             return Finding(FAILED, f"{path}: {words}", operand, None if value is ABSENT else value)
     return OK
-
-
-def values_at(path: str, data: Any) -> list[Any]:
-    """The values that the JSONPath selects in the data."""
-    import jsonpath_rfc9535
-
-    return list(jsonpath_rfc9535.find(path, data).values())
-
-
-def path_fault(path: str) -> str | None:
-    """Why `path` is not a JSONPath, or None."""
-    import jsonpath_rfc9535
-
-    try:
-        jsonpath_rfc9535.compile(path)
-    except jsonpath_rfc9535.JSONPathError as error:
-        return f"'{path}' is not a JSONPath: {error}".splitlines()[0]
-    return None

@@ -14,7 +14,6 @@ from typer.core import TyperGroup
 
 from agenteval_cli import __version__
 from agenteval_cli.errors import AgentevalError, ExitCode, InvalidFilesError, UsageError
-from agenteval_cli.problems import did_you_mean
 
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
@@ -38,6 +37,8 @@ class _Commands(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
         if cmd_name not in COMMANDS:
+            from agenteval_cli.problems import did_you_mean
+
             raise UsageError(f"no command '{cmd_name}'{did_you_mean(cmd_name, COMMANDS)}; see `agenteval --help`")
         module = import_module(f"agenteval_cli.cli.{cmd_name}_command")
         app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=_CONTEXT)
@@ -63,7 +64,7 @@ def _show_version(wanted: bool) -> None:
 
 @_app.callback(epilog="Start with `agenteval init`, or `agenteval validate` in a repository of cases.")
 def _agenteval(
-    version: Annotated[  # noqa: ARG001  # its callback does the work
+    version: Annotated[  # its callback does the work
         bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version and exit.")
     ] = False,
 ) -> None:
@@ -95,7 +96,7 @@ def run(arguments: Sequence[str]) -> int:
         # Whoever read us has gone. Python must not try to flush into the closed pipe at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.OK
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  # the last line of defence: what is not ours to explain is our bug
         return _other(error, arguments)
     return code
 

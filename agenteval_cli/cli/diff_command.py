@@ -79,7 +79,11 @@ def _print_case(case: CaseDiff, *, verbose: bool) -> None:
     name = coloured(case.change, _COLOURS.get(case.change, "dim"))
     mark = " (quarantined: does not gate)" if case.quarantined else ""
     result(f"{name} {case.id}{mark}{_counts(case)}")
-    if case.base and case.head and (case.base.outcome, case.base.trajectory) != (case.head.outcome, case.head.trajectory):
+    if (
+        case.base
+        and case.head
+        and (case.base.outcome, case.base.trajectory) != (case.head.outcome, case.head.trajectory)
+    ):
         result(f"    outcome {_arrow(case, 'outcome')}, trajectory {_arrow(case, 'trajectory')}")
     if case.reason:
         result(f"    {safe(case.reason)}")
@@ -119,4 +123,13 @@ def _say_gate(diff: RunDiff, failures: list[CaseDiff], rule: str) -> None:
         say("no case could be compared, so nothing is shown to be unbroken")
     moved = [case for case in diff.cases if case.p is not None]
     if moved and not any(case.evidence == "confirmed" for case in moved):
-        say("no change is confirmed: so few attempts cannot tell it from noise; `agenteval run --attempts 10` shows more")
+        _say_how_many_would_do(diff.compared)
+
+
+def _say_how_many_would_do(compared: int) -> None:
+    """What this diff could not have seen."""
+    from agenteval_cli.statistics import attempts_to_confirm
+
+    attempts = attempts_to_confirm(compared)
+    words = f"among {count(compared, 'compared case')} a fall from all to none is confirmed from {attempts} attempts on"
+    say(f"no change is confirmed: {words} (`agenteval run --attempts {attempts}`)")

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 def command(
     tier: Tiers = None,
-    case: Annotated[list[str] | None, typer.Option("--case", metavar="ID", help="Only this case; may be repeated.")] = None,
+    case: Annotated[
+        list[str] | None, typer.Option("--case", metavar="ID", help="Only this case; may be repeated.")
+    ] = None,
     agent: Annotated[str | None, typer.Option(metavar="NAME", help="Run this agent, whatever the cases name.")] = None,
     attempts: Annotated[int | None, typer.Option(min=1, max=1000, help="Attempts of every case.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and run nothing.")] = False,
@@ -138,4 +140,3 @@ def _tell_of_files_that_changed(order: Order) -> None:
             continue
         if not same:
             say(f"{safe(item.case.file)} changed during the run; its verdict is of the file as it was at the start")
-

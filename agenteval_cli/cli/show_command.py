@@ -83,9 +83,11 @@ def _show_case(loaded: LoadedCase, *, json: bool) -> None:
 
 
 def _pretty(value: Any) -> str:
+    """JSON, on one line where it fits."""
     import msgspec
 
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    compact = msgspec.json.format(msgspec.json.encode(value), indent=0).decode()
+    return compact if len(compact) <= 100 else msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 
 
 def _show_attempts(run: Run, attempts: list[AttemptRecord], *, json: bool, quiet: bool, verbose: bool) -> None:

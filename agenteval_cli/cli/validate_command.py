@@ -12,7 +12,9 @@ from agenteval_cli.errors import ExitCode
 
 
 def command(
-    files: Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Case files; all where absent.")] = None,
+    files: Annotated[
+        list[str] | None, typer.Argument(metavar="[FILE]...", help="Case files; all where absent.")
+    ] = None,
     json: Json = False,
     directory: Directory = ".",
     quiet: Quiet = False,

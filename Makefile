@@ -1,0 +1,63 @@
+# Bare `make` prints the targets.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+DEV_READY := $(VENV)/.dev-ready
+
+.PHONY: help
+help:  ## Print the targets
+	@sed -nE 's/^([a-z-]+):.*##[ ]*(.*)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "agenteval needs Python 3.11 or newer; set PYTHON=python3.11 or later")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(DEV_READY): $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+.PHONY: setup
+setup: $(DEV_READY)  ## Set up .venv with everything that development needs
+
+.PHONY: demo
+demo: $(READY)  ## Validate, run both versions of the example agent, and show what the second one broke
+	@AGENTEVAL="$(CURDIR)/$(BIN)/agenteval" bash examples/demo.sh
+
+.PHONY: test
+test: $(DEV_READY)  ## Run all tests, slow ones too, with coverage
+	@$(BIN)/python -m coverage erase
+	@$(BIN)/python -m coverage run -m pytest
+	@$(BIN)/python -m coverage combine --quiet
+	@$(BIN)/python -m coverage report --skip-covered --show-missing
+
+.PHONY: test-quick
+test-quick: $(DEV_READY)  ## Run the tests that are not marked slow
+	@$(BIN)/python -m pytest -m 'not slow'
+
+.PHONY: lint
+lint: $(DEV_READY)  ## ruff, formatting and layering
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/lint-imports
+
+.PHONY: types
+types: $(DEV_READY)  ## mypy --strict
+	@$(BIN)/mypy
+
+.PHONY: format
+format: $(DEV_READY)  ## Format the code
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix-only --quiet .
+
+.PHONY: bench
+bench: $(DEV_READY)  ## Measure start-up against typer and check-jsonschema, as ratios within one run
+	@$(BIN)/python benchmarks/startup.py
+
+.PHONY: clean
+clean:  ## Remove what these targets made
+	@rm -rf $(VENV) .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist .import_linter_cache
