@@ -21,7 +21,7 @@ may_fail diff
 
 cat <<'END'
 
-That was version 2 of a prompt: it mended seven cases and broke seven others. Type next:
+That was a change of a prompt: it mended some cases and broke others. Type next:
 
   .venv/bin/agenteval show order-of-a-neighbour --run latest      what the agent said and did
   .venv/bin/agenteval run --case order-of-a-neighbour --attempts 10   is it noise?
