@@ -8,8 +8,8 @@ import msgspec
 
 from agenteval_cli import checks, limits, trajectory
 from agenteval_cli.case import Case
-from agenteval_cli.checks.finding import ERROR, FAILED, NO_EVIDENCE, PASSED, CheckResult
 from agenteval_cli.endings import AgentFault, Answered, Cancelled, Ending, HarnessFault, TimedOut
+from agenteval_cli.finding import ERROR, FAILED, NO_EVIDENCE, PASSED, CheckResult
 from agenteval_cli.transcript import Transcript
 
 NOT_CHECKED = "not_checked"

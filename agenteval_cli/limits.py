@@ -7,7 +7,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from agenteval_cli.case import Limits
-from agenteval_cli.checks.finding import FAILED, NO_EVIDENCE, OK, CheckResult, Finding
+from agenteval_cli.finding import FAILED, NO_EVIDENCE, OK, CheckResult, Finding
 from agenteval_cli.transcript import Transcript
 
 

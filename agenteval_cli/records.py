@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from agenteval_cli.checks.finding import CheckResult
 from agenteval_cli.digests import Digests
 from agenteval_cli.endings import Facts
+from agenteval_cli.finding import CheckResult
 from agenteval_cli.transcript import Transcript
 
 RUN_FORMAT = 1

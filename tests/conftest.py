@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +139,7 @@ class Repo:
 
 
 @pytest.fixture
-def repo(tmp_path: Path) -> Iterator[Repo]:
+def repo(tmp_path: Path) -> Repo:
     """A repository with one smoke case and an agent that says what it is told, in a folder with a space."""
     root, home = tmp_path / "my repo", tmp_path / "home"
     root.mkdir()
@@ -148,13 +147,13 @@ def repo(tmp_path: Path) -> Iterator[Repo]:
     made = Repo(root, home)
     made.agent()
     made.case("says-hello")
-    yield made
+    return made
 
 
 @pytest.fixture
-def empty(tmp_path: Path) -> Iterator[Repo]:
+def empty(tmp_path: Path) -> Repo:
     """A folder with nothing in it."""
     root, home = tmp_path / "empty", tmp_path / "home"
     root.mkdir()
     home.mkdir()
-    yield Repo(root, home)
+    return Repo(root, home)

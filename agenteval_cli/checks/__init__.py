@@ -12,10 +12,10 @@ from agenteval_cli.case import OutcomeCheck
 from agenteval_cli.checks.contains import contains, not_contains
 from agenteval_cli.checks.equals import equals
 from agenteval_cli.checks.field import field
-from agenteval_cli.checks.finding import CheckResult, Finding
 from agenteval_cli.checks.json_schema import json_schema
 from agenteval_cli.checks.regex import regex
 from agenteval_cli.checks.state import state
+from agenteval_cli.finding import CheckResult, Finding
 from agenteval_cli.patterns import PatternTimeoutError
 from agenteval_cli.transcript import Transcript
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from agenteval_cli.case import OutcomeCheck
 from agenteval_cli.checks.answer import answer_json, answer_text, code_points, excerpt, normal
-from agenteval_cli.checks.finding import FAILED, OK, Finding
 from agenteval_cli.compare import first_difference, shown
+from agenteval_cli.finding import FAILED, OK, Finding
 from agenteval_cli.transcript import REPLACEMENT, Transcript
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from agenteval_cli.case import OutcomeCheck
 from agenteval_cli.checks.answer import answer_json, answer_text
-from agenteval_cli.checks.finding import FAILED, OK, Finding
 from agenteval_cli.compare import ABSENT
+from agenteval_cli.finding import FAILED, OK, Finding
 from agenteval_cli.jsonpath import values_at
 from agenteval_cli.matchers import OPERATORS
 from agenteval_cli.transcript import Transcript

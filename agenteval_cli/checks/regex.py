@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agenteval_cli.case import OutcomeCheck
 from agenteval_cli.checks.answer import answer_text, excerpt
-from agenteval_cli.checks.finding import FAILED, OK, Finding
+from agenteval_cli.finding import FAILED, OK, Finding
 from agenteval_cli.patterns import search
 from agenteval_cli.transcript import REPLACEMENT, Transcript
 

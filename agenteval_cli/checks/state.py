@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import UNSET
 
 from agenteval_cli.case import OutcomeCheck
-from agenteval_cli.checks.finding import FAILED, NO_EVIDENCE, OK, Finding
 from agenteval_cli.compare import ABSENT
+from agenteval_cli.finding import FAILED, NO_EVIDENCE, OK, Finding
 from agenteval_cli.matchers import mismatch
 from agenteval_cli.transcript import Transcript
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from agenteval_cli.case import Trajectory
-from agenteval_cli.checks.finding import NO_EVIDENCE, CheckResult, Finding
+from agenteval_cli.finding import NO_EVIDENCE, CheckResult, Finding
 from agenteval_cli.patterns import PatternTimeoutError
 from agenteval_cli.trajectory.calls import Calls
 from agenteval_cli.trajectory.forbidden import forbidden

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agenteval_cli.case import OrderRule, Trajectory
-from agenteval_cli.checks.finding import FAILED, OK, Finding
+from agenteval_cli.finding import FAILED, OK, Finding
 from agenteval_cli.trajectory.calls import Calls, step
 
 

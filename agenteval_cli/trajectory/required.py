@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agenteval_cli.case import CallPattern, Trajectory
-from agenteval_cli.checks.finding import FAILED, OK, Finding
 from agenteval_cli.compare import shown
+from agenteval_cli.finding import FAILED, OK, Finding
 from agenteval_cli.matchers import mismatch
 from agenteval_cli.pairing import paired
 from agenteval_cli.trajectory.calls import Calls, fits, named, nearest
