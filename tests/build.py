@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
 
 from agenteval_cli import yaml_reader
 from agenteval_cli.case import Case, OutcomeCheck, case_from
@@ -28,6 +29,12 @@ from agenteval_cli.yaml_reader import Document
 
 # How quick the machine is just now is no property of the code.
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=12,
+)
 
 LETTERS = {
     "P": "passed",

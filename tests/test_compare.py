@@ -7,19 +7,12 @@ import math
 from typing import Any
 
 import pytest
+from build import json_values, steady
 from hypothesis import given
-from hypothesis import strategies as st
 
 from agenteval_cli.compare import ABSENT, first_difference, kind_of, same, shown
-from tests.build import steady
 
 NAN = math.nan
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
-    max_leaves=12,
-)
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,13 @@ import math
 from typing import Any
 
 import pytest
+from build import json_values, steady
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agenteval_cli.compare import ABSENT, same
 from agenteval_cli.matchers import OPERATORS, faults, mismatch
 from agenteval_cli.patterns import PatternTimeoutError
-from tests.build import steady
-from tests.test_compare import json_values
 
 NAN = math.nan
 HUGE = 10**400

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from build import steady
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agenteval_cli.pairing import paired
-from tests.build import steady
 
 Fits = list[list[bool]]
 

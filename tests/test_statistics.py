@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from build import steady
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from agenteval_cli.statistics import false_discovery, fisher_drop, wilson
-from tests.build import steady
+from agenteval_cli.statistics import attempts_to_confirm, false_discovery, fisher_drop, wilson
 
 CLOSE = 1e-9
 
@@ -82,7 +82,7 @@ def test_the_false_discovery_rate_is_that_of_benjamini_and_hochberg(p_values: li
 @steady
 def test_looking_at_more_cases_never_makes_one_look_surer(p_values: list[float]) -> None:
     q_values = false_discovery(p_values)
-    assert all(p <= q <= 1 for p, q in zip(p_values, q_values, strict=True))
+    assert all(p <= q + CLOSE <= 1 + 2 * CLOSE for p, q in zip(p_values, q_values, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -91,3 +91,11 @@ def test_looking_at_more_cases_never_makes_one_look_surer(p_values: list[float])
 )
 def test_adjusted_values_to_look_at(p_values: list[float], q_values: list[float]) -> None:
     assert false_discovery(p_values) == pytest.approx(q_values)
+
+
+@given(st.integers(1, 300))
+@steady
+def test_as_many_attempts_as_stated_would_confirm_a_fall_from_all_to_none_and_fewer_would_not(compared: int) -> None:
+    enough = attempts_to_confirm(compared)
+    assert fisher_drop(enough, enough, 0, enough) * compared <= 0.05
+    assert enough == 1 or fisher_drop(enough - 1, enough - 1, 0, enough - 1) * compared > 0.05

@@ -9,13 +9,13 @@ import re
 from typing import Any
 
 import pytest
+from build import document, steady
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from agenteval_cli.yaml_reader import MAX_BYTES, Path, Reading, position_of, read
-from tests.build import document, steady
 
 
 def reading(text: str | bytes) -> Reading:

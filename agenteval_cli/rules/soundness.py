@@ -1,63 +1,17 @@
-"""What a valid case must be beyond its schema: named rules over one document, and over all of them."""
+"""Can this case fail, and is what it holds answers against well-formed?"""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from agenteval_cli import matchers
 from agenteval_cli.compare import kind_of, shown
-from agenteval_cli.problems import Problem
-from agenteval_cli.yaml_reader import Document
+from agenteval_cli.rules.interface import Found, Path, Rule
+from agenteval_cli.rules.parts import calls, outcome_checks
 
-Path = tuple[str | int, ...]
-Found = Iterator[tuple[Path, str]]
-
-# Where a number is what is wanted, 1.0 is not a text that lost its quotes.
-_NUMBERS = frozenset({"min_pass_rate", "attempts", "threshold", "times", "gt", "gte", "lt", "lte", "between", "approx"})
-_NUMBERS_TOO = frozenset(
-    {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "value", "within"}
-)
 _PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
-
-
-def problems_of(document: Document) -> list[Problem]:
-    """Every problem that one schema-valid case has by itself."""
-    return [
-        document.problem(path, rule, words, severity=_SEVERITY.get(rule, "error"))
-        for rule, look in _RULES.items()
-        for path, words in look(document.data)
-    ]
-
-
-def number_is_meant(problem: Problem) -> bool:
-    """Whether a warning about a number that could have been text is beside the point where it stands."""
-    names = re.split(r"[.\[\]]+", problem.path)
-    return any(name in _NUMBERS or name in _NUMBERS_TOO for name in names)
-
-
-def has_id(document: Document) -> bool:
-    """Whether the document says which case it is, valid or not."""
-    return isinstance(document.data, dict) and isinstance(document.data.get("id"), str)
-
-
-def repeated_ids(documents: Iterable[Document], asked: Collection[str] | None = None) -> Iterator[Problem]:
-    """IDs that more than one file has, ignoring case: each file is told of another, the first of all of the second.
-
-    Only the files in `asked` are told, where it is given.
-    """
-    holders: dict[str, list[Document]] = defaultdict(list)
-    for document in documents:
-        if has_id(document):
-            holders[document.data["id"].casefold()].append(document)
-    for same in holders.values():
-        for index, document in enumerate(same if len(same) > 1 else ()):
-            if asked is None or document.file in asked:
-                other = same[1] if index == 0 else same[0]
-                words = f"the ID '{document.data['id']}' is also that of {other.file}; IDs are unique, ignoring case"
-                yield document.problem(("id",), "duplicate-id", words)
 
 
 def _nothing_can_fail(data: Mapping[str, Any]) -> Found:
@@ -106,7 +60,7 @@ def _one_way_in(data: Mapping[str, Any]) -> Found:
 def _bad_patterns(data: Mapping[str, Any]) -> Found:
     from agenteval_cli.patterns import pattern_fault
 
-    for path, check in _outcome_checks(data):
+    for path, check in outcome_checks(data):
         if "regex" in check and (fault := pattern_fault(check["regex"])):
             yield (*path, "regex"), fault
 
@@ -114,7 +68,7 @@ def _bad_patterns(data: Mapping[str, Any]) -> Found:
 def _bad_schemas(data: Mapping[str, Any]) -> Found:
     from agenteval_cli.schemas import schema_fault
 
-    for path, check in _outcome_checks(data):
+    for path, check in outcome_checks(data):
         if "json_schema" in check and (fault := schema_fault(check["json_schema"])):
             yield (*path, "json_schema"), f"not a JSON Schema: {fault}"
     for index, tool in enumerate(data.get("tools", ())):
@@ -125,7 +79,7 @@ def _bad_schemas(data: Mapping[str, Any]) -> Found:
 def _bad_fields(data: Mapping[str, Any]) -> Found:
     from agenteval_cli.jsonpath import path_fault
 
-    for path, check in _outcome_checks(data):
+    for path, check in outcome_checks(data):
         if "field" not in check:
             continue
         field = check["field"]
@@ -142,10 +96,10 @@ def _bad_fields(data: Mapping[str, Any]) -> Found:
 
 
 def _bad_matchers(data: Mapping[str, Any]) -> Found:
-    for path, check in _outcome_checks(data):
+    for path, check in outcome_checks(data):
         if "state" in check:
             yield from matchers.faults(check["state"], (*path, "state"))
-    for path, call in _calls(data):
+    for path, call in calls(data):
         if "arguments" in call:
             yield from matchers.faults(call["arguments"], (*path, "arguments"))
         if "times" in call:
@@ -168,36 +122,60 @@ def _unknown_variables(data: Mapping[str, Any]) -> Found:
                 yield ("variables", index, "name"), f"{{{{{item['name']}}}}} stands nowhere in this case"
 
 
-def _outcome_checks(data: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
-    for path, part in _parts(data):
-        for index, check in enumerate(part.get("outcome", ())):
-            yield (*path, "outcome", index), check
-
-
-def _calls(data: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
-    for path, part in _parts(data):
-        trajectory = part.get("trajectory", {})
-        for key in ("required", "forbidden"):
-            for index, call in enumerate(trajectory.get(key, ())):
-                if isinstance(call, Mapping):
-                    yield (*path, "trajectory", key, index), call
-
-
-def _parts(data: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
-    yield (), data
-    for index, turn in enumerate(data.get("turns", ())):
-        yield ("turns", index), turn
-
-
-_RULES: Mapping[str, Callable[[Mapping[str, Any]], Found]] = {
-    "no-checks": _nothing_can_fail,
-    "unused-reference": _reference_is_unused,
-    "last-message": _last_message,
-    "one-input": _one_way_in,
-    "bad-pattern": _bad_patterns,
-    "bad-schema": _bad_schemas,
-    "bad-field": _bad_fields,
-    "bad-matcher": _bad_matchers,
-    "unused-variable": _unknown_variables,
-}
-_SEVERITY = {"unused-variable": "warning"}
+RULES = (
+    Rule(
+        name="no-checks",
+        summary="nothing can fail the case",
+        why="A case that cannot fail is always green. Warnings and criteria without `gate` only report.",
+        look=_nothing_can_fail,
+    ),
+    Rule(
+        name="unused-reference",
+        summary="expected_output is compared by nothing, or match has nothing to compare",
+        why="A reference answer compares nothing by itself. Say how with `match`, or give a criterion that uses it.",
+        look=_reference_is_unused,
+    ),
+    Rule(
+        name="last-message",
+        summary="the conversation does not end with the user",
+        why="The last message is the turn under test. An assistant's message there leaves nothing to answer.",
+        look=_last_message,
+    ),
+    Rule(
+        name="one-input",
+        summary="more than one of input, turns and simulation",
+        why="Each says on its own what the agent gets; two of them would have to be guessed at.",
+        look=_one_way_in,
+    ),
+    Rule(
+        name="bad-pattern",
+        summary="a regular expression that does not compile",
+        why="It would fail at every attempt, after the agent has run.",
+        look=_bad_patterns,
+    ),
+    Rule(
+        name="bad-schema",
+        summary="a JSON Schema that is none, or that would have to be fetched",
+        why="It would fail at every attempt. Cases work offline: put what a `$ref` needs under `$defs`.",
+        look=_bad_schemas,
+    ),
+    Rule(
+        name="bad-field",
+        summary="a field check without a JSONPath or without exactly one operator",
+        why="`field` holds what the path selects against one operator: {path: $.total, equals: 12}.",
+        look=_bad_fields,
+    ),
+    Rule(
+        name="bad-matcher",
+        summary="an operator with an operand that it cannot use",
+        why="A one-key mapping whose key is an operator is that operator. To compare with one write `equals`.",
+        look=_bad_matchers,
+    ),
+    Rule(
+        name="unused-variable",
+        summary="a variable that stands nowhere in the case",
+        why="Often the placeholder is misspelt, and the agent would read the braces.",
+        severity="warning",
+        look=_unknown_variables,
+    ),
+)

@@ -1,0 +1,24 @@
+"""What a rule is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+Path = tuple[str | int, ...]
+Found = Iterator[tuple[Path, str]]
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
+    """A named rule: its severity, one line, why it exists and what to do, and how it looks at one valid case.
+
+    `look` is None for rules that other parts apply: the reader, the schema, and what needs all files or git.
+    """
+
+    name: str
+    summary: str
+    why: str
+    severity: str = "error"
+    look: Callable[[Mapping[str, Any]], Found] | None = None
