@@ -12,7 +12,7 @@ import msgspec
 from agenteval_cli.units import seconds
 
 DEFAULT_TIER = "regression"
-_NO_OWN_TEXT = frozenset({"schema", "id", "title", "why", "tags", "metadata", "notes", "provenance", "variables"})
+NO_OWN_TEXT = frozenset({"schema", "id", "title", "why", "tags", "metadata", "notes", "provenance", "variables"})
 _PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 
 
@@ -100,8 +100,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def case_from(file: str, data: dict[str, Any]) -> Case:
-    """The case of a document that satisfies the schema."""
-    data = filled(data)
+    """The case of data that satisfies the schema, its variables filled in and its fixtures resolved."""
     return Case(
         id=data["id"],
         file=file,
@@ -127,7 +126,7 @@ def filled(data: dict[str, Any]) -> dict[str, Any]:
     values = {item["name"]: _as_text(item["value"]) for item in data.get("variables", ())}
     if not values:
         return data
-    return {key: value if key in _NO_OWN_TEXT else _filled(value, values) for key, value in data.items()}
+    return {key: value if key in NO_OWN_TEXT else _filled(value, values) for key, value in data.items()}
 
 
 def _filled(value: Any, values: Mapping[str, str]) -> Any:

@@ -253,7 +253,7 @@ def _conditions(base: RunRecord, head: RunRecord) -> Iterator[str]:
     after = {agent.name: agent for agent in head.agents}
     if before.keys() != after.keys():
         yield f"agent {', '.join(before)} → {', '.join(after)}"
-    for name in before.keys() & after.keys():
+    for name in sorted(before.keys() & after.keys()):
         if before[name].digest != after[name].digest:
             yield f"agent {name} changed"
     if base.git.commit != head.git.commit:

@@ -28,6 +28,7 @@ _INPUT_KEYS = (
     "system_prompt",
     "tools",
 )
+_ASKED = ("agent", "context", "conversation", "files", "input", "simulation", "state", "system_prompt", "variables")
 _GRADE_KEYS = ("criteria", "expected_output", "limits", "match", "min_pass_rate", "outcome", "trajectory")
 
 
@@ -43,12 +44,23 @@ def digests_of(data: Mapping[str, Any], raw: bytes, files: Mapping[str, str]) ->
     """The digests of a case from its data, its file's bytes and the digests of the files it gives to the agent."""
     seen = {key: data[key] for key in _INPUT_KEYS if key in data}
     decides = {key: data[key] for key in _GRADE_KEYS if data.get(key) is not None}
+    if decides.get("min_pass_rate") == 1:
+        del decides["min_pass_rate"]  # what it is where it is absent
+    if isinstance(decides.get("criteria"), str):
+        decides["criteria"] = [decides["criteria"]]
     if "turns" in data:
         seen["turns"] = [turn["user"] for turn in data["turns"]]
         decides["turns"] = [{key: turn[key] for key in turn if key != "user"} for turn in data["turns"]]
     if files:
         seen["files"] = dict(files)
     return Digests(digest(seen), digest(decides), digest_of_bytes(raw))
+
+
+def digest_of_input(data: Mapping[str, Any]) -> str:
+    """A quick digest of what the user gives the agent, for finding two cases that ask the same thing."""
+    asked = [data.get(key) for key in _ASKED]
+    turns = [turn["user"] for turn in data.get("turns", ())]
+    return hashlib.sha256(msgspec.json.encode([asked, turns], order="sorted")).hexdigest()
 
 
 def digest(value: Any) -> str:

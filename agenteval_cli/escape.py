@@ -23,3 +23,13 @@ def on_one_line(text: str) -> str:
 def _visible(found: re.Match[str]) -> str:
     code = ord(found[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def for_github_data(text: str) -> str:
+    """Text after `::` of a workflow command, which ends at a line break (GitHub's own three escapes)."""
+    return for_terminal(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
+
+
+def for_github_property(text: str) -> str:
+    """Text between the commas and colons of a workflow command."""
+    return for_github_data(text).replace(":", "%3A").replace(",", "%2C")

@@ -6,10 +6,13 @@ from typing import Any
 
 
 def values_at(path: str, data: Any) -> list[Any]:
-    """The values that the JSONPath selects in the data."""
+    """The values that the JSONPath selects in the data. Raises ValueError for data nested too deeply."""
     import jsonpath_rfc9535
 
-    return list(jsonpath_rfc9535.find(path, data).values())
+    try:
+        return list(jsonpath_rfc9535.find(path, data).values())
+    except (jsonpath_rfc9535.JSONPathRecursionError, RecursionError) as error:
+        raise ValueError("the answer is nested too deeply to search") from error
 
 
 def path_fault(path: str) -> str | None:

@@ -5,8 +5,8 @@ Objects match as subsets unless asked to be exact. Every operator answers with t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
@@ -90,6 +90,8 @@ def _equals(operand: Any, actual: Any) -> str | None:
 
 
 def _not(operand: Any, actual: Any) -> str | None:
+    if actual is ABSENT and operator_of(operand) not in ("present", "absent", "any"):
+        return f"expected a value other than {shown(operand)}, got nothing"
     return None if mismatch(operand, actual) else f"expected anything but {shown(operand)}, got {shown(actual)}"
 
 
@@ -117,7 +119,7 @@ def _between(operand: list[float], actual: Any) -> str | None:
 
 def _approx(operand: Mapping[str, float], actual: Any) -> str | None:
     value, within = operand["value"], operand["within"]
-    if kind_of(actual) == "number" and math.isclose(actual, value, rel_tol=0, abs_tol=within):
+    if _is_finite(actual) and abs(Fraction(actual) - Fraction(value)) <= Fraction(within):
         return None
     return f"expected {shown(value)} ± {shown(within)}, got {shown(actual)}"
 
@@ -139,7 +141,7 @@ def _contains(operand: Any, actual: Any) -> str | None:
 def _type(operand: str | list[str], actual: Any) -> str | None:
     wanted = [operand] if isinstance(operand, str) else operand
     kind = kind_of(actual)
-    whole = kind == "number" and float(actual).is_integer()
+    whole = _is_finite(actual) and actual == int(actual)
     if kind in wanted or (whole and "integer" in wanted):
         return None
     return f"expected {' or '.join(wanted)}, got {kind} {shown(actual)}"
@@ -189,6 +191,10 @@ OPERATORS: Mapping[str, Operator] = MappingProxyType(
 )
 
 
+def _is_finite(value: Any) -> bool:
+    return kind_of(value) == "number" and value == value and abs(value) != float("inf")  # noqa: PLR0124  # NaN
+
+
 def _is_number(operand: Any) -> bool:
     return kind_of(operand) == "number"
 
@@ -212,7 +218,7 @@ def _approx_fault(operand: Any) -> str | None:
     good = (
         isinstance(operand, Mapping) and set(operand) == {"value", "within"} and all(map(_is_number, operand.values()))
     )
-    return None if good else "write {value: …, within: …}"
+    return None if good and operand["within"] >= 0 else "write {value: …, within: …}, within at least 0"
 
 
 def _any_of_fault(operand: Any) -> str | None:
@@ -226,7 +232,9 @@ def _regex_fault(operand: Any) -> str | None:
 def _type_fault(operand: Any) -> str | None:
     names = operand if isinstance(operand, list) else [operand]
     wrong = [name for name in names if name not in JSON_TYPES]
-    return f"{shown(wrong[0])} is not one of {', '.join(JSON_TYPES)}" if wrong or not names else None
+    if not names:
+        return "write at least one type"
+    return f"{shown(wrong[0])} is not one of {', '.join(JSON_TYPES)}" if wrong else None
 
 
 def _schema_fault(operand: Any) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 SECONDS = 1.0
@@ -13,13 +14,18 @@ class PatternTimeoutError(Exception):
 
 def search(pattern: str, text: str) -> tuple[int, int] | None:
     """The span of the first match of `pattern` in `text`. Raises PatternTimeoutError after SECONDS."""
+    return next(spans(pattern, text), None)
+
+
+def spans(pattern: str, text: str) -> Iterator[tuple[int, int]]:
+    """The spans of all matches. Raises PatternTimeoutError after SECONDS."""
     import regex
 
     try:
-        found = regex.search(pattern, text, timeout=SECONDS)
+        for found in regex.finditer(pattern, text, timeout=SECONDS):
+            yield found.span()
     except TimeoutError as error:
         raise PatternTimeoutError(f"/{pattern}/ took more than {SECONDS:g} s on {len(text):,} characters") from error
-    return found.span() if found else None
 
 
 def pattern_fault(pattern: str) -> str | None:

@@ -10,6 +10,7 @@ import msgspec
 from agenteval_cli.digests import Digests
 from agenteval_cli.endings import Facts
 from agenteval_cli.finding import CheckResult
+from agenteval_cli.git import GitState
 from agenteval_cli.transcript import Transcript
 
 RUN_FORMAT = 1
@@ -19,14 +20,6 @@ TRANSCRIPT_FORMAT = 1
 RUNNING = "running"
 FINISHED = "finished"
 INTERRUPTED = "interrupted"
-
-
-class GitState(msgspec.Struct, frozen=True):
-    """Where the repository stood: None where there is no commit or branch; `dirty` counts untracked files too."""
-
-    commit: str | None = None
-    branch: str | None = None
-    dirty: bool | None = None
 
 
 class AgentRecord(msgspec.Struct, frozen=True):

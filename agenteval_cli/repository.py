@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
-from agenteval_cli import rules, schemas, yaml_reader
-from agenteval_cli.case import Case, case_from
+from agenteval_cli import ledger, schemas, yaml_reader
+from agenteval_cli.case import Case, case_from, filled
+from agenteval_cli.checking import Context, Facts, check
 from agenteval_cli.config import FILE_NAME, Config, config_from
 from agenteval_cli.digests import Digests, digest_of_bytes, digests_of
 from agenteval_cli.errors import IncompleteError, UsageError
+from agenteval_cli.fixtures import Fixture, fixture_from, with_tools
+from agenteval_cli.ledger import Ledger
 from agenteval_cli.problems import Problem, in_reading_order
+from agenteval_cli.rules import across
+from agenteval_cli.sources import Source, Stamp, WorkingTree
 from agenteval_cli.yaml_reader import Document
-
-LEDGER = "retired.yaml"
 
 
 class Repository(msgspec.Struct, frozen=True):
@@ -61,96 +63,79 @@ def open_repository(start: Path) -> Repository:
     raise UsageError(f"no {FILE_NAME} in {start} or above it; `agenteval init` makes one")
 
 
-def case_files(repository: Repository) -> list[str]:
-    """Every case file, as a path from the root, sorted. Raises UsageError where there is no folder of cases."""
-    folder = repository.root / repository.config.cases
-    if not folder.is_dir():
-        raise UsageError(f"no folder {repository.config.cases}/ in {repository.root}; `agenteval new` makes a case")
-    found = sorted(os.path.relpath(path, repository.root) for path in _yaml_files(folder))
-    ledger = os.path.join(repository.config.cases, LEDGER)  # noqa: PTH118  # a name, compared with names
-    return [name for name in found if name != ledger]
-
-
-def _yaml_files(folder: Path) -> Iterator[str]:
-    for parent, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        yield from (f"{parent}/{name}" for name in names if name.endswith((".yaml", ".yml")))
-
-
-def load(repository: Repository, files: Sequence[str]) -> Loaded:
-    """Read the given case files; every problem of every file is in the result."""
-    documents, problems = read_documents(repository.root, files)
-    cases = []
-    for document in documents:
-        found, loaded = _load_one(repository, document)
-        problems.extend(found)
-        if loaded is not None:
-            cases.append(loaded)
-    problems.extend(rules.repeated_ids(documents))
-    return Loaded(len(files), tuple(cases), tuple(in_reading_order(problems)))
-
-
-def load_all(repository: Repository) -> Loaded:
-    """Every case of the repository. Raises UsageError where there is none."""
-    files = case_files(repository)
+def case_files(repository: Repository, source: Source) -> dict[str, Stamp]:
+    """Every case file with its stamp, sorted. Nothing to look at is a UsageError, never a good result."""
+    files = source.listing(repository.config.cases)
+    files.pop(f"{repository.config.cases}/{ledger.FILE_NAME}", None)
     if not files:
         raise UsageError(f"no case files under {repository.config.cases}/; `agenteval new` makes one")
-    return load(repository, files)
+    return files
 
 
-def read_documents(root: Path, files: Iterable[str]) -> tuple[list[Document], list[Problem]]:
-    """The documents that can be read, and the problems of reading."""
-    documents, problems = [], []
-    for name in files:
-        try:
-            raw = (root / name).read_bytes()
-        except OSError as error:
-            words = f"cannot be read: {error.strerror}"
-            problems.append(Problem(file=name, line=1, column=1, rule="file", message=words))
+def load(repository: Repository, files: Sequence[str] | None = None) -> Loaded:
+    """Read the given case files, or all, and make them Cases; every problem of every file is in the result."""
+    source = WorkingTree(repository.root)
+    context, problems = context_of(repository, source)
+    cases, known = [], []
+    for name in case_files(repository, source) if files is None else files:
+        facts, document = check_file(source, context, name)
+        known.append(facts)
+        if document is not None:
+            cases.append(_loaded(repository.root, context, document))
+    problems += across.problems_of(source, known)
+    problems += (problem for facts in known for problem in facts.problems)
+    spoilt = {problem.file for problem in problems if problem.severity == "error"}
+    good = tuple(loaded for loaded in cases if loaded.case.file not in spoilt)
+    return Loaded(len(known), good, tuple(in_reading_order(problems)))
+
+
+def check_file(source: Source, context: Context, name: str) -> tuple[Facts, Document | None]:
+    """Read and check one case file."""
+    try:
+        raw = source.raw(name)
+    except OSError as error:
+        words = f"cannot be read: {error.strerror}"
+        return Facts(name, problems=(Problem(file=name, line=1, column=1, rule="file", message=words),)), None
+    return check(context, name, raw)
+
+
+def read_ledger(repository: Repository, source: Source) -> tuple[Ledger, list[Problem]]:
+    """The ledger of retired IDs, empty where there is none, and what is wrong with it."""
+    name = f"{repository.config.cases}/{ledger.FILE_NAME}"
+    return ledger.ledger_from(name, source.raw(name)) if source.has(name) else (Ledger(), [])
+
+
+def context_of(repository: Repository, source: Source) -> tuple[Context, list[Problem]]:
+    """What the cases are checked against, and the problems of the fixtures."""
+    found: dict[str, Fixture] = {}
+    problems: list[Problem] = []
+    for name in source.listing(repository.config.fixtures):
+        fixture, faults = _fixture(source, name)
+        problems += faults
+        if fixture is None:
             continue
-        reading = yaml_reader.read(name, raw)
-        problems.extend(problem for problem in reading.problems if not rules.number_is_meant(problem))
-        if reading.document is not None:
-            documents.append(reading.document)
-    return documents, problems
+        if fixture.id in found:
+            words = f"the fixture ID '{fixture.id}' is also that of {found[fixture.id].file}"
+            problems.append(Problem(file=name, line=1, column=1, rule="duplicate-id", message=words))
+        found[fixture.id] = fixture
+    return Context(tuple(repository.config.agents), found), problems
 
 
-def _load_one(repository: Repository, document: Document) -> tuple[list[Problem], LoadedCase | None]:
-    problems = schemas.problems_in(document, "case")
-    if problems:
-        return problems, None
-    problems = rules.problems_of(document)
-    files, missing = _files_given(repository.root, document)
-    problems.extend(missing)
-    problems.extend(_agent_named(repository.config, document))
-    if any(problem.severity == "error" for problem in problems):
-        return problems, None
-    case = case_from(document.file, document.data)
-    return problems, LoadedCase(case, digests_of(case.data, document.raw, files))
+def _fixture(source: Source, name: str) -> tuple[Fixture | None, list[Problem]]:
+    reading = yaml_reader.read(name, source.raw(name))
+    problems = list(reading.problems)
+    if reading.document is None:
+        return None, problems
+    problems += schemas.problems_in(reading.document, "fixture")
+    broken = any(problem.severity == "error" for problem in problems)
+    return None if broken else fixture_from(name, reading.document.data), problems
 
 
-def _files_given(root: Path, document: Document) -> tuple[dict[str, str], list[Problem]]:
-    """The digests of the files that the case gives to its agent, and those that are not there."""
-    digests, problems = {}, []
-    for index, name in enumerate(document.data.get("files", ())):
-        path = root / name
-        if not path.resolve().is_relative_to(root.resolve()):
-            problems.append(document.problem(("files", index), "missing-file", f"{name} is outside the repository"))
-        elif not path.is_file():
-            problems.append(document.problem(("files", index), "missing-file", f"{name} is not there"))
-        else:
-            digests[name] = digest_of_bytes(path.read_bytes())
-    return digests, problems
-
-
-def _agent_named(config: Config, document: Document) -> list[Problem]:
-    name = document.data.get("agent")
-    if name is None or name in config.agents:
-        return []
-    from agenteval_cli.problems import did_you_mean
-
-    words = f"no agent '{name}' in {FILE_NAME}{did_you_mean(name, config.agents)}"
-    return [document.problem(("agent",), "unknown-agent", words)]
+def _loaded(root: Path, context: Context, document: Document) -> LoadedCase:
+    data = with_tools(filled(document.data), context.fixtures)
+    given = {name: root / name for name in data.get("files", ())}
+    files = {name: digest_of_bytes(path.read_bytes()) for name, path in given.items() if path.is_file()}
+    return LoadedCase(case_from(document.file, data), digests_of(data, document.raw, files))
 
 
 def _read(path: Path, name: str) -> bytes:

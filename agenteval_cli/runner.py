@@ -28,6 +28,7 @@ from agenteval_cli import __version__
 from agenteval_cli.agents import ReadyAgent
 from agenteval_cli.attempt import Task, deadline_in, execute
 from agenteval_cli.endings import Answered, Ending, Facts, HarnessFault
+from agenteval_cli.git import GitState
 from agenteval_cli.grading import verdict_on
 from agenteval_cli.orphans import Guardian, adopt_orphans
 from agenteval_cli.process import Cancel, Processes
@@ -39,7 +40,6 @@ from agenteval_cli.records import (
     TRANSCRIPT_FORMAT,
     AgentRecord,
     AttemptRecord,
-    GitState,
     PlannedCase,
     Platform,
     RunRecord,

@@ -144,6 +144,8 @@ def _no_alternative(error: _Error, path: list[str | int]) -> _Explained:
     choices = error.validator_value
     wanted = [key for choice in choices for key in choice.get("required", ())]
     if all(set(choice) == {"required"} for choice in choices):
+        if not isinstance(error.instance, dict):
+            return
         given = [key for key in wanted if key in error.instance]
         if not given:
             known = error.schema.get("properties", {})
@@ -187,8 +189,9 @@ def _bound(words: str) -> Callable[[_Error, list[str | int]], _Explained]:
     return explain
 
 
-def _key_pattern(error: _Error, path: list[str | int]) -> _Explained:
-    yield [*path, str(error.instance)], f"'{error.instance}' cannot be a name here", True
+def _repeated(error: _Error, path: list[str | int]) -> _Explained:
+    twice = next((item for index, item in enumerate(error.instance) if item in error.instance[:index]), None)
+    yield path, f"{_shown(twice)} is there twice", False
 
 
 def _needs(error: _Error, path: list[str | int]) -> _Explained:
@@ -211,6 +214,7 @@ _EXPLAIN: Mapping[str, Callable[[_Error, list[str | int]], _Explained]] = {
     "maximum": _bound("at most"),
     "exclusiveMinimum": _bound("more than"),
     "dependentRequired": _needs,
+    "uniqueItems": _repeated,
 }
 
 _DURATION = "^[0-9]+(\\.[0-9]+)?(ms|s|m|h)$"

@@ -47,6 +47,7 @@ _TRAILING_ZERO = re.compile(r"[-+]?[0-9]*\.(?:[0-9]*0)?")
 _TAG = "tag:yaml.org,2002:"
 _STANDARD_TAGS = frozenset(_TAG + name for name in ("str", "int", "float", "bool", "null", "map", "seq"))
 
+_BOM = b"\xef\xbb\xbf"
 _LONE_CR = re.compile(rb"\r(?!\n)")
 _SEPARATORS = {b"\xc2\x85": "U+0085", b"\xe2\x80\xa8": "U+2028", b"\xe2\x80\xa9": "U+2029"}
 _CONFLICT = re.compile(rb"^<{7} .*?^={7}\r?$.*?^>{7} ", re.MULTILINE | re.DOTALL)
@@ -101,7 +102,7 @@ def read(file: str, raw: bytes) -> Reading:
     try:
         data = builder.document()
     except yaml.YAMLError as error:
-        syntax = (_syntax_problem(file, error),)
+        syntax = (_syntax_problem(file, raw, error),)
     if not builder.found and not syntax:
         return Reading(Document(file, data, raw))
     problems = syntax + tuple(
@@ -156,13 +157,17 @@ def _byte_faults(file: str, raw: bytes) -> tuple[Problem, ...]:
 
 
 def _at_byte(file: str, raw: bytes, offset: int, rule: str, message: str) -> Problem:
-    before = raw[:offset]
+    before = raw[:offset].removeprefix(_BOM)
     start = before.rfind(b"\n") + 1
     column = len(before[start:].decode("utf-8", "replace")) + 1
     return Problem(file=file, line=before.count(b"\n") + 1, column=column, rule=rule, message=message)
 
 
-def _syntax_problem(file: str, error: yaml.YAMLError) -> Problem:
+def _syntax_problem(file: str, raw: bytes, error: yaml.YAMLError) -> Problem:
+    if isinstance(error, yaml.reader.ReaderError):
+        code = error.character if isinstance(error.character, int) else ord(error.character)
+        words = f'the control character U+{code:04X} is not allowed in YAML; write it as an escape in "double quotes"'
+        return _at_byte(file, raw, len(raw) - len(raw.removeprefix(_BOM)) + error.position, "yaml-syntax", words)
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     words = str(getattr(error, "problem", None) or error)
     hint = next((hint for sign, hint in _HINTS if sign in words), "")
@@ -179,10 +184,10 @@ class _Builder:
     """Builds JSON values from libyaml's events. `found` holds (position, path, rule, message)."""
 
     def __init__(self, raw: bytes, *, track: bool = False) -> None:
-        self.next: Any = CParser(raw.removeprefix(b"\xef\xbb\xbf")).get_event
+        self.next: Any = CParser(raw.removeprefix(_BOM)).get_event
         self.found: list[tuple[Position, Path, str, str]] = []
         self.path: list[str | int] = []
-        self.anchors: dict[str, tuple[Any, int]] = {}
+        self.anchors: dict[str, tuple[Any, int, int]] = {}
         self.nodes = 0
         self.track = track
         self.values: dict[Path, Position] = {}
@@ -232,14 +237,19 @@ class _Builder:
             value = self.scalar(event)
         elif len(self.path) >= MAX_DEPTH:
             raise yaml.MarkedYAMLError(None, None, f"nested deeper than {MAX_DEPTH} levels", event.start_mark)
-        elif event.tag is not None and event.tag not in _STANDARD_TAGS and event.tag != "!":
-            self.note(event, "yaml-tag", f"unknown tag {_shown_tag(event.tag)}; only plain data is read")
-            value = self.mapping() if kind is MappingStartEvent else self.sequence()
         else:
+            if event.tag is not None:
+                self.collection_tag(event, "map" if kind is MappingStartEvent else "seq")
             value = self.mapping() if kind is MappingStartEvent else self.sequence()
         if event.anchor is not None:
-            self.anchors[event.anchor] = (value, self.nodes - before)
+            self.anchors[event.anchor] = (value, self.nodes - before, _depth(value))
         return value
+
+    def collection_tag(self, event: Any, fitting: str) -> None:
+        if event.tag in _STANDARD_TAGS and event.tag != _TAG + fitting:
+            self.note(event, "yaml-tag", f"{_shown_tag(event.tag)} does not fit a !!{fitting}")
+        elif event.tag not in _STANDARD_TAGS and event.tag != "!":
+            self.note(event, "yaml-tag", f"unknown tag {_shown_tag(event.tag)}; only plain data is read")
 
     def sequence(self) -> list[Any]:
         items: list[Any] = []
@@ -274,6 +284,8 @@ class _Builder:
     def key(self, event: Any) -> str:
         """A key is the text that was written: `on:` is "on" and `5678:` is "5678", as JSON would have it."""
         if type(event) is ScalarEvent and (event.value or event.style):
+            if event.anchor is not None:
+                self.anchors[event.anchor] = (event.value, 1, 0)
             return str(event.value)
         if type(event) is AliasEvent and event.anchor in self.anchors:
             value = self.anchors[event.anchor][0]
@@ -292,8 +304,10 @@ class _Builder:
         if event.anchor not in self.anchors:
             words = f"alias *{event.anchor} has no finished anchor before it (an alias cannot contain itself)"
             raise yaml.MarkedYAMLError(None, None, words, event.start_mark)
-        value, size = self.anchors[event.anchor]
+        value, size, depth = self.anchors[event.anchor]
         self.nodes += size
+        if len(self.path) + depth > MAX_DEPTH:
+            raise yaml.MarkedYAMLError(None, None, f"nested deeper than {MAX_DEPTH} levels", event.start_mark)
         if self.nodes > MAX_NODES:
             words = f"aliases expand to more than {MAX_NODES:,} values"
             raise yaml.MarkedYAMLError(None, None, words, event.start_mark)
@@ -360,6 +374,13 @@ class _Builder:
 def _start(event: Event) -> Position:
     mark: Any = event.start_mark
     return (mark.line + 1, mark.column + 1)
+
+
+def _depth(value: Any) -> int:
+    """Levels of lists and mappings below and with this one."""
+    if isinstance(value, dict):
+        return 1 + max(map(_depth, value.values()), default=0)
+    return 1 + max(map(_depth, value), default=0) if isinstance(value, list) else 0
 
 
 def _shown_tag(tag: str) -> str:

@@ -12,12 +12,12 @@ from agenteval_cli import yaml_reader
 from agenteval_cli.case import Case, OutcomeCheck, case_from
 from agenteval_cli.digests import Digests
 from agenteval_cli.endings import Answered, Facts
+from agenteval_cli.git import GitState
 from agenteval_cli.records import (
     ATTEMPT_FORMAT,
     FINISHED,
     AgentRecord,
     AttemptRecord,
-    GitState,
     PlannedCase,
     Platform,
     RunRecord,

@@ -41,7 +41,7 @@ def test_no_folder_of_cases(repo: Repo) -> None:
     shutil.rmtree(repo.root / "cases")
     done = repo.run("run")
     assert done.code == 2
-    assert "no folder cases/ in" in done.err
+    assert "no case files under cases/" in done.err
 
 
 def test_no_cases(repo: Repo) -> None:
@@ -55,7 +55,10 @@ def test_no_cases(repo: Repo) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("schema: 1\nagents: {main: {comand: [x]}}\n", "2:17: agents.main.comand: unknown key 'comand'; did you mean 'command'?"),
+        (
+            "schema: 1\nagents: {main: {comand: [x]}}\n",
+            "2:17: agents.main.comand: unknown key 'comand'; did you mean 'command'?",
+        ),
         ("schema: 1\nagents: {main: {command: run me}}\n", "'run me' is text; expected a list"),
         ("schema: 1\ndefault_agent: man\nagents: {main: {command: [x]}}\n", "did you mean 'main'?"),
         ("schema: 1\nredact: ['[a-']\n", "is not a pattern: "),
@@ -148,7 +151,10 @@ def test_an_agent_that_never_answers_is_not_green_because_nothing_forbidden_was_
 
 def test_bytes_that_are_not_utf8_are_shown_kept_and_match_nothing(repo: Repo) -> None:
     repo.agent(r"import sys; sys.stdout.buffer.write(b'r\xe9sultat: 12 \xff\n')", config="protocol: text")
-    repo.case("says-hello", "schema: 1\nid: result\ntier: smoke\ninput: hi\noutcome: [{contains: '12'}, {not_contains: '\ufffd'}]\n")
+    repo.case(
+        "says-hello",
+        "schema: 1\nid: result\ntier: smoke\ninput: hi\noutcome: [{contains: '12'}, {not_contains: '\ufffd'}]\n",
+    )
     done = repo.run("run", LC_ALL="C")
     assert done.code == 0, done
     (attempt,) = repo.attempts()
@@ -222,9 +228,7 @@ def test_a_file_for_the_agent_that_goes_away_during_the_run(repo: Repo) -> None:
 
 
 def test_usage_errors_say_what_to_type(repo: Repo) -> None:
-    assert (
-        repo.run("validat").err == "agenteval: no command 'validat'; did you mean 'validate'?; see `agenteval --help`\n"
-    )
+    assert repo.run("validat").err == "agenteval: no command 'validat'; did you mean 'validate'?\n"
     done = repo.run("run", "--teir", "smoke")
     assert done.code == 2
     assert "No such option: --teir" in done.err
@@ -243,7 +247,7 @@ def test_a_reader_that_goes_away_is_no_error(repo: Repo) -> None:
 
 
 def test_a_bug_of_ours_looks_like_one(repo: Repo) -> None:
-    broken = "import agenteval_cli.repository as r; r.load_all = None; from agenteval_cli.cli import run; raise SystemExit(run(['list']))"
+    broken = "import agenteval_cli.repository as r; r.load = None; from agenteval_cli.cli import run; raise SystemExit(run(['list']))"
     done = repo.program(sys.executable, "-c", broken)
     assert done.code == 4
     assert "this is a bug in agenteval, not in your cases" in done.err
@@ -252,7 +256,7 @@ def test_a_bug_of_ours_looks_like_one(repo: Repo) -> None:
 def test_odd_file_names_are_cases_like_others(repo: Repo) -> None:
     for index, name in enumerate(["café/prix élevé", 'a "b"', " leading space", "-dash", "two\nlines"]):
         repo.case(name, f"schema: 1\nid: odd-{index}\ninput: hello\noutcome: [{{contains: hello}}]\n")
-    assert repo.run("validate").err == "6 case files valid\n"
+    assert "6 case files valid" in repo.run("validate").err
     assert repo.run("run", "--case", "odd-4").code == 0
     assert "two\\nlines.yaml" in repo.run("list", "--verbose").out
     assert repo.run("validate", "--", "cases/-dash.yaml").code == 0

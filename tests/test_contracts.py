@@ -45,7 +45,7 @@ outcome:
   - {regex: SECRET-regex}
 trajectory:
   required: [{tool: look, arguments: {at: SECRET-argument}}]
-  forbidden: [SECRET-tool]
+  forbidden: [{tool: look, arguments: {at: SECRET-forbidden}}]
 """
 
 SPY_AGENT = """
@@ -199,8 +199,34 @@ def own_modules(loaded: set[str]) -> set[str]:
 
 def test_validate_loads_these_modules_of_ours_and_no_others(repo: Repo) -> None:
     assert own_modules(modules_loaded(repo, "validate", "cases/says-hello.yaml")) == {
-        *("case", "compare", "config", "digests", "errors", "matchers", "patterns", "problems", "repository", "rules"),
-        *("jsonpath", "schemas", "units", "validation", "yaml_reader"),
+        *(
+            "caches",
+            "case",
+            "checking",
+            "compare",
+            "config",
+            "digests",
+            "errors",
+            "fixtures",
+            "forked",
+            "git",
+            "history",
+        ),
+        *(
+            "jsonpath",
+            "ledger",
+            "matchers",
+            "patterns",
+            "problems",
+            "repository",
+            "schemas",
+            "sources",
+            "units",
+            "validation",
+        ),
+        *("validation_cache", "yaml_reader"),
+        *("rules", *(f"rules.{name}" for name in ("across", "identity", "interface", "parts", "proof", "reading"))),
+        *(f"rules.{name}" for name in ("sense", "soundness")),
         *("cli", "cli.console", "cli.options", "cli.validate_command", "escape"),
     }
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from build import json_values, steady
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from agenteval_cli.compare import ABSENT, same
@@ -38,7 +38,6 @@ def words(expected: Any, actual: Any, *, exact: bool = False) -> str | None:
         ({"any_of": [None, {"absent": True}]}, ABSENT),
         ({"gt": 129}, 129.01),
         ({"gt": 2**53}, 2**53 + 1),
-        ({"gt": 1e308}, HUGE),
         ({"gte": 5}, 5.0),
         ({"lt": 0}, -0.1),
         ({"lte": 5}, 5),
@@ -59,7 +58,6 @@ def words(expected: Any, actual: Any, *, exact: bool = False) -> str | None:
         ({"type": "number"}, 1),
         ({"type": "integer"}, 1),
         ({"type": "integer"}, 1.0),
-        ({"type": "integer"}, HUGE),
         ({"type": "string"}, ""),
         ({"type": ["array", "object"]}, {}),
         ({"length": 2}, [1, 2]),
@@ -140,6 +138,12 @@ def test_a_number_too_large_for_a_float_is_compared_all_the_same() -> None:
     assert words({"approx": {"value": 1, "within": 1}}, HUGE) is not None
     assert words({"approx": {"value": HUGE, "within": 1}}, HUGE + 1) is None
     assert words({"lt": 1.5}, HUGE) is not None
+    assert words({"gt": 1e308}, HUGE) is None
+
+
+def test_a_number_too_large_for_a_float_is_an_integer_all_the_same() -> None:
+    assert words({"type": "integer"}, HUGE) is None
+    assert words({"type": "string"}, HUGE) is not None
 
 
 def test_objects_match_as_subsets_at_every_depth() -> None:
@@ -261,13 +265,12 @@ def test_not_is_the_opposite(value: Any) -> None:
     assert mismatch({"not": {"not": {"equals": value}}}, value) is None
 
 
-@given(st.sampled_from(sorted(OPERATORS)), json_values, json_values)
+@given(st.sampled_from(sorted(OPERATORS)), json_values | st.lists(st.integers(), min_size=2, max_size=2), json_values)
 @steady
 def test_an_operator_without_faults_decides_on_any_value(operator: str, operand: Any, actual: Any) -> None:
     matcher = {operator: operand}
-    if not list(faults(matcher)):
-        for value in (actual, ABSENT, HUGE, NAN):
-            assert words(matcher, value) != ""
+    assume(not list(faults(matcher)))
+    assert all(words(matcher, value) != "" for value in (actual, ABSENT, NAN))
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(-(2**70), 2**70))

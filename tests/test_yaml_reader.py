@@ -296,7 +296,7 @@ def test_bytes_that_are_not_utf8_are_told_with_their_place(raw: bytes, place: st
 def test_a_control_character_is_told_with_its_place_on_one_line(text: str, place: str) -> None:
     (problem,) = reading(text).problems
     assert f"{problem.line}:{problem.column}" == place
-    assert "control characters are not allowed" in problem.message
+    assert "is not allowed in YAML" in problem.message
     assert "\n" not in problem.message
 
 

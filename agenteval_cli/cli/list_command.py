@@ -20,10 +20,10 @@ def command(
     Example: agenteval list --tier smoke
     """
     from agenteval_cli.planning import Selection, selected
-    from agenteval_cli.repository import load_all, open_repository
+    from agenteval_cli.repository import load, open_repository
 
     repository = open_repository(entered(directory))
-    loaded = load_all(repository)
+    loaded = load(repository)
     chosen = selected(loaded.cases, Selection(tiers=tuple(tier or ())))
     if json:
         cases = [

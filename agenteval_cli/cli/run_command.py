@@ -40,11 +40,11 @@ def command(
     Example: agenteval run --tier smoke
     """
     from agenteval_cli.planning import Selection, plan_for, selected
-    from agenteval_cli.repository import load_all, open_repository
+    from agenteval_cli.repository import load, open_repository
 
     repository = open_repository(entered(directory))
     selection = Selection(tiers=tuple(tier or ()), cases=tuple(case or ()))
-    loaded = load_all(repository)
+    loaded = load(repository)
     _refuse_invalid(loaded, selection)
     chosen = selected(loaded.cases, selection)
     plan = plan_for(chosen, repository.config, agent=agent, attempts=attempts)

@@ -48,9 +48,9 @@ def command(
 
 def _loaded(repository: Any, case: str) -> LoadedCase:
     from agenteval_cli.planning import Selection, selected
-    from agenteval_cli.repository import load_all
+    from agenteval_cli.repository import load
 
-    return selected(load_all(repository).cases, Selection(cases=(case,)))[0]
+    return selected(load(repository).cases, Selection(cases=(case,)))[0]
 
 
 def _why_nothing(run: Run, case: str, attempt: int | None) -> str:

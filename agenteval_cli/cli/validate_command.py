@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,11 +11,31 @@ from agenteval_cli.cli.console import coloured, count, print_json, result, safe,
 from agenteval_cli.cli.options import Directory, Json, Quiet, Verbose, entered
 from agenteval_cli.errors import ExitCode
 
+if TYPE_CHECKING:
+    from agenteval_cli.validation import Report
+
+
+class Format(StrEnum):
+    """How problems are printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    GITHUB = "github"
+    SARIF = "sarif"
+
 
 def command(
     files: Annotated[
         list[str] | None, typer.Argument(metavar="[FILE]...", help="Case files; all where absent.")
     ] = None,
+    staged: Annotated[
+        bool, typer.Option("--staged", help="Check what git's index holds, not the working tree.")
+    ] = False,
+    select: Annotated[list[str] | None, typer.Option(metavar="RULE", help="Only this rule; may be repeated.")] = None,
+    ignore: Annotated[list[str] | None, typer.Option(metavar="RULE", help="Not this rule; may be repeated.")] = None,
+    explain: Annotated[str | None, typer.Option(metavar="RULE", help="Say what a rule is for, or `all`.")] = None,
+    prove: Annotated[bool, typer.Option("--prove", help="Also grade a do-nothing agent: no case may pass it.")] = False,
+    output: Annotated[Format, typer.Option("--format", help="How problems are printed.")] = Format.TEXT,
     json: Json = False,
     directory: Directory = ".",
     quiet: Quiet = False,
@@ -24,25 +45,70 @@ def command(
 
     Example: agenteval validate cases/refunds/refund-inside-window.yaml
     """
+    if explain is not None:
+        return _explain(explain, json=json)
     from agenteval_cli.repository import open_repository
-    from agenteval_cli.validation import validated
+    from agenteval_cli.validation import Choice, validated
 
     start = entered(directory)
-    loaded = validated(open_repository(start), start, files or [])
-    errors = len(loaded.errors)
-    warnings = len(loaded.problems) - errors
-    if json:
-        problems = list(loaded.problems)
-        print_json({"format": 1, "valid": not errors, "files": loaded.files, "problems": problems})
+    choice = Choice(staged=staged, prove=prove, select=tuple(select or ()), ignore=tuple(ignore or ()))
+    report = validated(open_repository(start), start, files or [], choice)
+    _print(report, Format.JSON if json else output, quiet=quiet, verbose=verbose)
+    return ExitCode.USAGE if report.errors else ExitCode.OK
+
+
+def _print(report: Report, output: Format, *, quiet: bool, verbose: bool) -> None:
+    if output is Format.JSON:
+        facts = {"format": 1, "valid": not report.errors, "files": report.files}
+        print_json({**facts, "problems": report.problems, "notes": report.notes})
+    elif output is Format.SARIF:
+        from agenteval_cli.cli.problem_reports import sarif
+
+        print_json(sarif(report.problems))
+    elif output is Format.GITHUB:
+        from agenteval_cli.cli.problem_reports import github
+
+        for line in github(report.problems):
+            result(line)
     else:
-        for problem in loaded.problems:
+        for problem in report.problems:
             result(safe(str(problem)))
-        if verbose:
-            for item in loaded.cases:
-                say(f"{item.case.file}: {item.case.id}: {len(item.case.outcome)} outcome checks")
-        if errors:
-            say(coloured(f"{count(errors, 'error')} in {count(loaded.files, 'file')}", "red"))
-        elif not quiet:
-            also = f", {count(warnings, 'warning')}" if warnings else ""
-            say(f"{count(loaded.files, 'case file')} valid{also}")
-    return ExitCode.USAGE if errors else ExitCode.OK
+    _say_sums(report, quiet=quiet, verbose=verbose)
+
+
+def _say_sums(report: Report, *, quiet: bool, verbose: bool) -> None:
+    errors = len(report.errors)
+    warnings = len(report.problems) - errors
+    for note in () if quiet else report.notes:
+        say(note)
+    if verbose:
+        _say_reasons(report)
+    if errors:
+        say(coloured(f"{count(errors, 'error')} in {count(report.files, 'file')}", "red"))
+    elif not quiet:
+        also = f", {count(warnings, 'warning')}" if warnings else ""
+        say(f"{count(report.files, 'case file')} valid{also}")
+
+
+def _say_reasons(report: Report) -> None:
+    """The reason of each rule that found something, once."""
+    from agenteval_cli.rules import RULES
+
+    for name in dict.fromkeys(problem.rule for problem in report.problems):
+        if name in RULES:
+            say(f"{name}: {RULES[name].why}")
+
+
+def _explain(name: str, *, json: bool) -> int:
+    """One rule, or all of them."""
+    from agenteval_cli.rules import RULES, known_rules
+
+    rules = list(RULES.values()) if name == "all" else [RULES[rule] for rule in known_rules([name])]
+    if json:
+        keys = ("name", "severity", "summary", "why")
+        print_json({"format": 1, "rules": [{key: getattr(rule, key) for key in keys} for rule in rules]})
+        return ExitCode.OK
+    for rule in rules:
+        result(f"{coloured(rule.name, 'bold')} ({rule.severity}): {rule.summary}")
+        result(f"    {rule.why}")
+    return ExitCode.OK

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,16 +13,10 @@ import msgspec
 from agenteval_cli import schemas
 from agenteval_cli.problems import did_you_mean, shown_path
 from agenteval_cli.protocols.interface import UnreadableAnswerError
-from agenteval_cli.transcript import (
-    ReasoningStep,
-    ToolCall,
-    Transcript,
-    Usage,
-    decoded,
-    without_escapes,
-    without_surrogates,
-)
+from agenteval_cli.reported import transcript_from
+from agenteval_cli.transcript import Transcript, decoded, without_escapes, without_surrogates
 
+_MAYBE_TOO_LARGE = re.compile(r"[0-9][eE]\+?[0-9]{3}")
 _EXPECTED = "the json protocol wants one JSON document and logs on stderr"
 
 
@@ -35,7 +31,9 @@ class JsonProtocol:
         response = _one_document(without_escapes(text).removeprefix("\ufeff").strip())
         if not schemas.is_valid("response", response):
             raise UnreadableAnswerError(_first_fault(response))
-        return _transcript(response, bytes_replaced=replaced)
+        return msgspec.structs.replace(
+            transcript_from(response), bytes_replaced=replaced, notes=tuple(_unknown_keys(response))
+        )
 
     def cannot_carry(self, request: Mapping[str, Any]) -> list[str]:  # noqa: ARG002  # json carries all there is
         return []
@@ -44,6 +42,8 @@ class JsonProtocol:
 def _one_document(text: str) -> Any:
     if not text:
         raise UnreadableAnswerError(f"the agent printed nothing; {_EXPECTED}")
+    if _MAYBE_TOO_LARGE.search(text):
+        return _one_document_or_why_not(text)
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
@@ -52,7 +52,7 @@ def _one_document(text: str) -> Any:
 
 def _one_document_or_why_not(text: str) -> Any:
     """The slower reader, which knows what is wrong, and mends lone surrogates."""
-    decoder = json.JSONDecoder(parse_constant=_no_constant)
+    decoder = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)
     try:
         value, end = decoder.raw_decode(text)
     except RecursionError as error:
@@ -62,11 +62,21 @@ def _one_document_or_why_not(text: str) -> Any:
     rest = text[end:].strip()
     if rest:
         raise UnreadableAnswerError(f"{_what_follows(decoder, rest)}; {_EXPECTED}")
-    return without_surrogates(value)
+    try:
+        return without_surrogates(value)
+    except RecursionError as error:
+        raise UnreadableAnswerError("the answer is nested too deeply to read") from error
 
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is too large for a number")
+    return number
 
 
 def _not_json(text: str, error: ValueError) -> str:
@@ -88,68 +98,6 @@ def _first_fault(response: Any) -> str:
     path, words, _ = next(schemas.explanations("response", response))
     place = f" at {shown_path(path)}" if path else ""
     return f"the response is not in the protocol{place}: {words}"
-
-
-def _transcript(response: Mapping[str, Any], *, bytes_replaced: bool) -> Transcript:
-    return Transcript(
-        output=response["output"],
-        messages=_tuple(response.get("messages")),
-        tool_calls=_each(response.get("tool_calls"), _tool_call),
-        reasoning=_each(response.get("reasoning"), _reasoning_step),
-        retrieval_context=_tuple(response.get("retrieval_context")),
-        usage=_usage(response.get("usage")),
-        cost=_cost(response.get("cost")),
-        latency_ms=response.get("latency_ms"),
-        state=response.get("state", msgspec.UNSET),
-        model=response.get("model"),
-        trace_id=response.get("trace_id"),
-        bytes_replaced=bytes_replaced,
-        notes=tuple(_unknown_keys(response)),
-    )
-
-
-def _tuple(items: list[Any] | None) -> tuple[Any, ...] | None:
-    return None if items is None else tuple(items)
-
-
-def _each(items: list[Any] | None, read: Any) -> tuple[Any, ...] | None:
-    return None if items is None else tuple(map(read, items))
-
-
-def _tool_call(item: Mapping[str, Any]) -> ToolCall:
-    return ToolCall(
-        name=item["name"],
-        arguments=_arguments(item.get("arguments", {})),
-        id=item.get("id"),
-        result=item.get("result", msgspec.UNSET),
-        error=item.get("error"),
-        duration_ms=item.get("duration_ms"),
-    )
-
-
-def _arguments(value: Any) -> Any:
-    """Arguments that arrive as JSON text are decoded once; text that does not parse is kept as it is."""
-    if not isinstance(value, str):
-        return value
-    try:
-        decoded_value = msgspec.json.decode(value)
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        return value
-    return decoded_value if isinstance(decoded_value, dict) else value
-
-
-def _reasoning_step(item: Mapping[str, Any]) -> ReasoningStep:
-    return ReasoningStep(item["type"], item.get("content") or "", item.get("tool_call"))
-
-
-def _usage(item: Mapping[str, Any] | None) -> Usage | None:
-    if not item:
-        return None
-    return Usage(item.get("input_tokens"), item.get("output_tokens"), item.get("total_tokens"))
-
-
-def _cost(value: str | float | None) -> str | None:
-    return None if value is None else str(value)
 
 
 def _unknown_keys(response: Mapping[str, Any]) -> list[str]:

@@ -84,6 +84,11 @@ RULES = (
         why="The attempt could not be laid out. Paths are relative to the repository root.",
     ),
     Rule(
+        name="unknown-fixture",
+        summary="a shared fixture, or a tool of one, that is not there",
+        why="The agent would be offered other tools than the case was written for.",
+    ),
+    Rule(
         name="unknown-agent",
         summary="an agent that agenteval.yaml does not have",
         why="The case could not run.",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agenteval_cli import matchers
+from agenteval_cli.case import NO_OWN_TEXT
 from agenteval_cli.compare import kind_of, shown
 from agenteval_cli.rules.interface import Found, Path, Rule
 from agenteval_cli.rules.parts import calls, outcome_checks
@@ -109,14 +110,14 @@ def _bad_matchers(data: Mapping[str, Any]) -> Found:
 def _bad_times(times: Any, path: Path) -> Found:
     if matchers.operator_of(times) is not None:
         yield from matchers.faults(times, path)
-    elif kind_of(times) != "number" or not float(times).is_integer() or times < 0:
+    elif kind_of(times) != "number" or times != int(times) or times < 0:
         yield path, f"{shown(times)} is not a count; write a whole number, or a matcher such as {{gte: 2}}"
 
 
 def _unknown_variables(data: Mapping[str, Any]) -> Found:
     names = {item["name"] for item in data.get("variables", ())}
     if names:
-        used = set(_PLACEHOLDER.findall(repr({key: value for key, value in data.items() if key != "variables"})))
+        used = set(_PLACEHOLDER.findall(repr({key: data[key] for key in data if key not in NO_OWN_TEXT})))
         for index, item in enumerate(data["variables"]):
             if item["name"] not in used:
                 yield ("variables", index, "name"), f"{{{{{item['name']}}}}} stands nowhere in this case"

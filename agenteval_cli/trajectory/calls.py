@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agenteval_cli.case import CallPattern
-from agenteval_cli.compare import Difference, shown
+from agenteval_cli.compare import ABSENT, Difference, shown
 from agenteval_cli.matchers import mismatch
 from agenteval_cli.transcript import ToolCall
 
@@ -45,9 +45,18 @@ def named(pattern: CallPattern) -> str:
 
 def nearest(pattern: CallPattern, calls: Calls) -> str:
     """Words about the call that comes nearest to a pattern that none fits."""
-    for index, call in enumerate(calls):
-        if call.name == pattern.tool:
-            return f"nearest is {step(index, call)}: {difference(pattern, call)}"
+    same_tool = [(index, call) for index, call in enumerate(calls) if call.name == pattern.tool]
+    if same_tool:
+        index, call = min(same_tool, key=lambda item: _distance(pattern, item[1]))
+        return f"nearest is {step(index, call)}: {difference(pattern, call)}"
     if not calls:
         return "no tool was called"
     return f"called were {', '.join(call.name for call in calls[:12])}"
+
+
+def _distance(pattern: CallPattern, call: ToolCall) -> int:
+    """How many of the expected arguments a call of the same tool has wrong, and its status."""
+    wanted = pattern.arguments or {}
+    got = call.arguments if isinstance(call.arguments, dict) else {}
+    wrong = sum(mismatch(value, got.get(key, ABSENT)) is not None for key, value in wanted.items())
+    return wrong + (pattern.status not in (None, call.status))

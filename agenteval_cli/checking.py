@@ -1,0 +1,77 @@
+"""One case file checked: bytes in, its facts and problems out. No I/O, so that it can be cached and done elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from agenteval_cli import fixtures as shared
+from agenteval_cli import rules, schemas, yaml_reader
+from agenteval_cli.digests import digest_of_input
+from agenteval_cli.fixtures import Fixture
+from agenteval_cli.problems import Problem, did_you_mean
+from agenteval_cli.yaml_reader import Document
+
+
+class Context(msgspec.Struct, frozen=True):
+    """What a case is checked against besides itself."""
+
+    agents: tuple[str, ...] = ()
+    fixtures: dict[str, Fixture] = {}
+
+
+class Facts(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What there is to know of one case file without reading it again.
+
+    `id` is there as soon as the file says one, valid or not; `input` is the input digest of a valid case; `files` are
+    those it gives to its agent, `until` is the end of its quarantine.
+    """
+
+    file: str
+    id: str | None = None
+    input: str | None = None
+    files: tuple[str, ...] = ()
+    until: str | None = None
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def valid(self) -> bool:
+        return not any(problem.severity == "error" for problem in self.problems)
+
+
+def check(context: Context, file: str, raw: bytes) -> tuple[Facts, Document | None]:
+    """Check one case file; the document is there where the file is valid."""
+    reading = yaml_reader.read(file, raw)
+    problems = [problem for problem in reading.problems if not rules.number_is_meant(problem)]
+    document = reading.document
+    if document is None:
+        return Facts(file, problems=tuple(problems)), None
+    data = document.data
+    said = data.get("id") if isinstance(data, dict) else None
+    case_id = said if isinstance(said, str) else None
+    broken = schemas.problems_in(document, "case")
+    if broken:
+        return Facts(file, case_id, problems=(*problems, *broken)), None
+    problems += _against(context, document)
+    problems += rules.problems_of(document, shared.with_tools(data, context.fixtures))
+    facts = Facts(
+        file,
+        case_id,
+        digest_of_input(data),
+        tuple(data.get("files", ())),
+        data.get("quarantine", {}).get("until"),
+        tuple(problems),
+    )
+    return facts, document if facts.valid else None
+
+
+def _against(context: Context, document: Document) -> Iterator[Problem]:
+    data: Mapping[str, Any] = document.data
+    name = data.get("agent")
+    if name is not None and name not in context.agents:
+        words = f"no agent '{name}' in agenteval.yaml{did_you_mean(name, context.agents)}"
+        yield document.problem(("agent",), "unknown-agent", words)
+    for path, words in shared.faults(data, context.fixtures):
+        yield document.problem(path, "unknown-fixture", words)

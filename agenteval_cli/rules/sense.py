@@ -1,0 +1,352 @@
+"""What a reviewer would ask: checks that hold whatever happens, or never, and cases that are more or less than one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+from agenteval_cli import matchers
+from agenteval_cli.compare import kind_of, shown
+from agenteval_cli.problems import did_you_mean
+from agenteval_cli.rules.interface import Found, Path, Rule
+from agenteval_cli.rules.parts import calls, outcome_checks, parts, trajectories
+from agenteval_cli.units import seconds
+
+SMOKE_SECONDS = 60
+SMOKE_ATTEMPTS = 5
+# Texts as unlike each other as can be: a pattern found in all of them is found in every answer.
+_PROBES = ("", "\u2603", "a b\n1", "-", "{}")
+_VAGUE = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "answer",
+        "answers",
+        "appropriate",
+        "appropriately",
+        "as",
+        "be",
+        "behaves",
+        "correct",
+        "correctly",
+        "does",
+        "ends",
+        "fine",
+        "good",
+        "great",
+        "helpful",
+        "in",
+        "is",
+        "it",
+        "its",
+        "looks",
+        "makes",
+        "nice",
+        "of",
+        "ok",
+        "okay",
+        "output",
+        "proper",
+        "properly",
+        "quality",
+        "reasonable",
+        "reply",
+        "response",
+        "responds",
+        "right",
+        "sense",
+        "should",
+        "sounds",
+        "that",
+        "the",
+        "this",
+        "to",
+        "useful",
+        "valid",
+        "very",
+        "way",
+        "well",
+        "works",
+    ]
+)
+
+
+def _checks_that_cannot_fail(data: Mapping[str, Any]) -> Found:
+    for path, check in outcome_checks(data):
+        if "regex" in check and _matches_anything(check["regex"]):
+            yield (*path, "regex"), f"/{check['regex']}/ is found in every text"
+        if check.get("json_schema") in (True, {}):
+            yield (*path, "json_schema"), "this schema accepts every value"
+        if "field" in check:
+            field = {key: value for key, value in check["field"].items() if key != "path"}
+            yield from _vacuous(field, (*path, "field"))
+        if "state" in check:
+            yield from _vacuous(check["state"], (*path, "state"))
+    for path, call in calls(data):
+        if path[-2] == "required" and "times" in call and matchers.mismatch(call["times"], 0) is None:
+            yield (*path, "times"), f"{shown(call['times'])} allows that the call never comes; forbid it, or require it"
+
+
+def _vacuous(matcher: Any, path: Path) -> Found:
+    """Matchers that every value satisfies, the absent one included."""
+    operator = matchers.operator_of(matcher)
+    if operator == "length" and matchers.operator_of(matcher["length"]) == "gte" and matcher["length"]["gte"] <= 0:
+        yield (*path, "length"), "every length is at least 0"
+    elif operator == "regex" and isinstance(matcher["regex"], str) and _matches_anything(matcher["regex"]):
+        yield (*path, "regex"), f"/{matcher['regex']}/ is found in every text"
+    elif operator is None and isinstance(matcher, Mapping):
+        for key, value in matcher.items():
+            yield from _vacuous(value, (*path, key))
+
+
+def _matches_anything(pattern: str) -> bool:
+    from agenteval_cli.patterns import pattern_fault, search
+
+    return pattern_fault(pattern) is None and all(search(pattern, probe) is not None for probe in _PROBES)
+
+
+def _contradictions(data: Mapping[str, Any]) -> Found:
+    yield from _contradicting_texts(data)
+    for path, trajectory in trajectories(data):
+        required = {_tool(call) for call in trajectory.get("required", ())}
+        whole = {_tool(call) for call in trajectory.get("forbidden", ()) if _is_whole(call)}
+        for index, call in enumerate(trajectory.get("required", ())):
+            at = (*path, "required", index)
+            if _tool(call) in whole:
+                yield at, f"{_tool(call)} is forbidden too; the case can never pass"
+            if "only" in trajectory and _tool(call) not in trajectory["only"]:
+                yield at, f"{_tool(call)} is not in `only`; the case can never pass"
+        for index, rule in enumerate(trajectory.get("order", ())):
+            if {"first": rule["then"], "then": rule["first"]} in trajectory["order"] and rule["then"] in required:
+                yield (*path, "order", index), "another rule asks for the opposite order; the case can never pass"
+    yield from _more_than_the_limit(data)
+
+
+def _contradicting_texts(data: Mapping[str, Any]) -> Found:
+    for _, part in parts(data):
+        wanted = [text for check in part.get("outcome", ()) for text in _texts(check.get("contains", ()))]
+        for index, check in enumerate(part.get("outcome", ())):
+            for text in _texts(check.get("not_contains", ())):
+                clash = next((other for other in wanted if text in other), None)
+                if clash is not None:
+                    words = f"{shown(text)} must not be there, but {shown(clash)} must; the case can never pass"
+                    yield ("outcome", index, "not_contains"), words
+
+
+def _texts(value: Any) -> list[str]:
+    return [value] if isinstance(value, str) else list(value)
+
+
+def _more_than_the_limit(data: Mapping[str, Any]) -> Found:
+    limit = data.get("limits", {}).get("tool_calls")
+    required = data.get("trajectory", {}).get("required", ())
+    least = sum(_least_times(call) for call in required)
+    if limit is not None and least > limit:
+        yield ("limits", "tool_calls"), f"{least} calls are required and {limit} allowed; the case can never pass"
+
+
+def _least_times(call: Any) -> int:
+    times = call.get("times", 1) if isinstance(call, Mapping) else 1
+    if isinstance(times, int):
+        return times
+    return int(times.get("gte", 1)) if isinstance(times, Mapping) and kind_of(times.get("gte", 1)) == "number" else 1
+
+
+def _tool(call: Any) -> str:
+    return str(call["tool"] if isinstance(call, Mapping) else call)
+
+
+def _is_whole(call: Any) -> bool:
+    """Whether a forbidden call is forbidden whatever its arguments and status."""
+    return not isinstance(call, Mapping) or not call.keys() & {"arguments", "status"}
+
+
+def _unknown_tools(data: Mapping[str, Any]) -> Found:
+    names = _inventory(data)
+    if not names:
+        return
+    for path, name in _named_tools(data):
+        if name not in names:
+            yield path, f"the case has no tool '{name}'{did_you_mean(name, names)}"
+
+
+def _inventory(data: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    return {tool["name"]: tool for tool in data.get("tools", ()) if "name" in tool}
+
+
+def _named_tools(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    for path, call in calls(data):
+        yield path, call["tool"]
+    for path, trajectory in trajectories(data):
+        for index, name in enumerate(trajectory.get("only", ())):
+            yield (*path, "only", index), name
+        for index, rule in enumerate(trajectory.get("order", ())):
+            yield (*path, "order", index, "first"), rule["first"]
+            yield (*path, "order", index, "then"), rule["then"]
+        for index, rule in enumerate(trajectory.get("recovery", ())):
+            yield (*path, "recovery", index, "after_error"), rule["after_error"]
+            if "tool" in rule:
+                yield (*path, "recovery", index, "tool"), rule["tool"]
+
+
+def _arguments_outside_the_schema(data: Mapping[str, Any]) -> Found:
+    tools = _inventory(data)
+    for path, call in calls(data):
+        schema = tools.get(call["tool"], {}).get("parameters")
+        if isinstance(schema, Mapping) and "arguments" in call:
+            yield from _outside(schema, call["arguments"], (*path, "arguments"))
+    for index, tool in enumerate(data.get("tools", ())):
+        schema = tool.get("parameters")
+        for number, response in enumerate(tool.get("responses", ())):
+            if isinstance(schema, Mapping) and "when" in response:
+                yield from _outside(schema, response["when"], ("tools", index, "responses", number, "when"))
+
+
+def _outside(schema: Mapping[str, Any], arguments: Mapping[str, Any], path: Path) -> Found:
+    """Arguments that the tool's schema does not have, and plain values that it does not allow."""
+    known = schema.get("properties", {})
+    for key, value in arguments.items():
+        if key not in known:
+            if known and schema.get("additionalProperties", False) is False:
+                yield (*path, key), f"the tool has no argument '{key}'{did_you_mean(key, known)}"
+        elif matchers.operator_of(value) is None and not isinstance(value, Mapping | list):
+            from agenteval_cli.schemas import first_fault, schema_fault
+
+            fault = None if schema_fault(known[key]) else first_fault(known[key], value)
+            if fault:
+                yield (*path, key), f"the tool does not take this: {fault}"
+
+
+def _more_than_one_behaviour(data: Mapping[str, Any]) -> Found:
+    for path, trajectory in trajectories(data):
+        groups = _groups(trajectory)
+        if len(groups) > 1:
+            words = "; ".join(" and ".join(sorted(tools)) for tools in groups)
+            yield (
+                (*path, "required"),
+                f"{len(groups)} behaviours in one case ({words}); a case each would say which broke",
+            )
+
+
+def _groups(trajectory: Mapping[str, Any]) -> list[set[str]]:
+    """Required calls with arguments, those together that share an argument value or an order rule."""
+    found: list[tuple[set[str], set[str]]] = []
+    for call in trajectory.get("required", ()):
+        if isinstance(call, Mapping) and call.get("arguments"):
+            _join(found, {call["tool"]}, {shown(value) for value in call["arguments"].values()})
+    for rule in trajectory.get("order", ()):
+        touched = [group for group in found if group[0] & {rule["first"], rule["then"]}]
+        for one, other in pairwise(touched):
+            other[0].update(one[0])
+            other[1].update(one[1])
+            found.remove(one)
+    return [tools for tools, _ in found]
+
+
+def _join(groups: list[tuple[set[str], set[str]]], tools: set[str], values: set[str]) -> None:
+    for group in [group for group in groups if group[1] & values]:
+        groups.remove(group)
+        tools, values = tools | group[0], values | group[1]
+    groups.append((tools, values))
+
+
+def _vague_criteria(data: Mapping[str, Any]) -> Found:
+    for path, part in parts(data):
+        criteria = part.get("criteria", ())
+        for index, criterion in enumerate([criteria] if isinstance(criteria, str) else criteria):
+            text = criterion if isinstance(criterion, str) else criterion.get("text")
+            words = re.findall(r"[^\W\d_]+", text.casefold()) if text else []
+            if words and _VAGUE.issuperset(words):
+                words_shown = f"{shown(text)} could be said of any answer; say what must be in it"
+                yield (*path, "criteria", *(() if isinstance(criteria, str) else (index,))), words_shown
+
+
+def _slow_smoke(data: Mapping[str, Any]) -> Found:
+    if data.get("tier") != "smoke":
+        return
+    timeout = data.get("limits", {}).get("timeout")
+    if timeout is not None and seconds(timeout) > SMOKE_SECONDS:
+        yield (
+            ("limits", "timeout"),
+            f"{timeout} in tier smoke, which runs at every change; {SMOKE_SECONDS}s at the most",
+        )
+    if data.get("attempts", 1) > SMOKE_ATTEMPTS:
+        words = f"{data['attempts']} attempts in tier smoke, which runs at every change; {SMOKE_ATTEMPTS} at the most"
+        yield ("attempts",), words
+
+
+def _unreachable_responses(data: Mapping[str, Any]) -> Found:
+    for index, tool in enumerate(data.get("tools", ())):
+        earlier: list[Mapping[str, Any]] = []
+        for number, response in enumerate(tool.get("responses", ())):
+            if any(_takes_all_of(before, response) for before in earlier):
+                words = "an earlier response without `times` takes every call that this one would match"
+                yield ("tools", index, "responses", number), words
+            earlier.append(response)
+
+
+def _takes_all_of(before: Mapping[str, Any], response: Mapping[str, Any]) -> bool:
+    """Whether an earlier response is never used up and asks for nothing that this one does not ask for too."""
+    wants = response.get("when", {})
+    conditions = before.get("when", {})
+    return "times" not in before and all(key in wants and wants[key] == value for key, value in conditions.items())
+
+
+RULES = (
+    Rule(
+        name="vacuous-check",
+        summary="a check that cannot fail",
+        why="It looks like protection and is none. Make it say what would be wrong.",
+        look=_checks_that_cannot_fail,
+    ),
+    Rule(
+        name="contradiction",
+        summary="checks that cannot all hold",
+        why="The case fails whatever the agent does, and hides what it was written for.",
+        look=_contradictions,
+    ),
+    Rule(
+        name="unknown-tool",
+        summary="a tool named in the trajectory that the case does not have",
+        why="Where a case has `tools`, the agent can call no others: the rule can never be met, or never broken.",
+        look=_unknown_tools,
+    ),
+    Rule(
+        name="bad-argument",
+        summary="an expected argument that the tool's schema does not allow",
+        why="No valid call could have it.",
+        look=_arguments_outside_the_schema,
+    ),
+    Rule(
+        name="many-behaviours",
+        summary="more than one behaviour in a case",
+        why="When such a case breaks, nobody knows which of them did. Counted are groups of required calls with "
+        "arguments: calls that share an argument value (the same order, the same customer) or stand in one order rule "
+        "are one behaviour, calls without arguments are not counted.",
+        severity="warning",
+        look=_more_than_one_behaviour,
+    ),
+    Rule(
+        name="vague-criterion",
+        summary="a criterion that could be said of any answer",
+        why="A judge asked whether an answer is good says what it likes. Say what must be in it.",
+        severity="warning",
+        look=_vague_criteria,
+    ),
+    Rule(
+        name="slow-smoke",
+        summary="tier smoke with a large limit",
+        why=f"Smoke runs at every change: {SMOKE_SECONDS} s and {SMOKE_ATTEMPTS} attempts at the most.",
+        severity="warning",
+        look=_slow_smoke,
+    ),
+    Rule(
+        name="unreachable-response",
+        summary="a recorded response that nothing can match",
+        why="The first response that matches wins. Put the special ones first, or give the general one `times`.",
+        look=_unreachable_responses,
+    ),
+)
