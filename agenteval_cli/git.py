@@ -116,6 +116,22 @@ def contents(root: Path, blobs: Iterable[str]) -> dict[str, bytes]:
     return found
 
 
+class LogEntry(msgspec.Struct, frozen=True):
+    """One commit that touched a file: its short name, its day, its first line."""
+
+    commit: str
+    day: str
+    subject: str
+
+
+def log_of(root: Path, file: str, most: int) -> list[LogEntry]:
+    """The newest commits that touched the file, across renames, newest first; none outside git."""
+    form = ["--follow", f"--max-count={most}", "-z", "--format=%h%x01%cs%x01%s"]
+    raw = _git(root, "log", *form, "--", file) or b""
+    lines = (part.decode("utf-8", "replace").split("\x01", 2) for part in raw.split(b"\0") if part.strip())
+    return [LogEntry(*line) for line in lines if len(line) == 3]
+
+
 def changes(root: Path, folder: str, since: str | None, until: str) -> Iterator[Change]:
     """Every change of a file below the folder in the commits of `until` that `since` does not have, oldest first.
 

@@ -1,51 +1,16 @@
-"""Which cases run, how often, and why: a pure function of the cases and what was asked for."""
+"""How often each chosen case runs, with which agent, and why: a pure function."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
 from agenteval_cli.case import Case
 from agenteval_cli.config import Agent, Config
 from agenteval_cli.errors import UsageError
-from agenteval_cli.problems import did_you_mean
 from agenteval_cli.protocols import PROTOCOLS
 from agenteval_cli.records import PlannedCase
 from agenteval_cli.repository import LoadedCase
 from agenteval_cli.requests import request_for
-
-
-class Selection(msgspec.Struct, frozen=True):
-    """What was asked for; empty means all."""
-
-    tiers: tuple[str, ...] = ()
-    cases: tuple[str, ...] = ()
-
-
-def selected(cases: Sequence[LoadedCase], selection: Selection) -> list[LoadedCase]:
-    """The cases asked for. Raises UsageError for an unknown ID and for a selection of nothing."""
-    by_fold = {loaded.case.id.casefold(): loaded for loaded in cases}
-    for wanted in selection.cases:
-        if wanted.casefold() not in by_fold:
-            ids = [loaded.case.id for loaded in cases]
-            raise UsageError(f"no case '{wanted}'{did_you_mean(wanted, ids)}")
-    asked = {wanted.casefold() for wanted in selection.cases}
-    chosen = [
-        loaded
-        for loaded in cases
-        if (not asked or loaded.case.id.casefold() in asked)
-        and (not selection.tiers or loaded.case.tier in selection.tiers)
-    ]
-    if not chosen:
-        raise UsageError(f"nothing selected: none of the {len(cases)} cases is {_words(selection)}")
-    return chosen
-
-
-def _words(selection: Selection) -> str:
-    parts = [f"in tier {' or '.join(selection.tiers)}"] if selection.tiers else []
-    parts += [f"called {' or '.join(selection.cases)}"] if selection.cases else []
-    return " and ".join(parts) or "there"
 
 
 def plan_for(

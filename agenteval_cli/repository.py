@@ -72,16 +72,16 @@ def case_files(repository: Repository, source: Source) -> dict[str, Stamp]:
     return files
 
 
-def load(repository: Repository, files: Sequence[str] | None = None) -> Loaded:
+def load(repository: Repository, files: Sequence[str] | None = None, source: Source | None = None) -> Loaded:
     """Read the given case files, or all, and make them Cases; every problem of every file is in the result."""
-    source = WorkingTree(repository.root)
+    source = source or WorkingTree(repository.root)
     context, problems = context_of(repository, source)
     cases, known = [], []
     for name in case_files(repository, source) if files is None else files:
         facts, document = check_file(source, context, name)
         known.append(facts)
         if document is not None:
-            cases.append(_loaded(repository.root, context, document))
+            cases.append(_loaded(source, context, document))
     problems += across.problems_of(source, known)
     problems += (problem for facts in known for problem in facts.problems)
     spoilt = {problem.file for problem in problems if problem.severity == "error"}
@@ -131,10 +131,9 @@ def _fixture(source: Source, name: str) -> tuple[Fixture | None, list[Problem]]:
     return None if broken else fixture_from(name, reading.document.data), problems
 
 
-def _loaded(root: Path, context: Context, document: Document) -> LoadedCase:
+def _loaded(source: Source, context: Context, document: Document) -> LoadedCase:
     data = with_tools(filled(document.data), context.fixtures)
-    given = {name: root / name for name in data.get("files", ())}
-    files = {name: digest_of_bytes(path.read_bytes()) for name, path in given.items() if path.is_file()}
+    files = {name: digest_of_bytes(source.raw(name)) for name in data.get("files", ()) if source.has(name)}
     return LoadedCase(case_from(document.file, data), digests_of(data, document.raw, files))
 
 

@@ -59,35 +59,51 @@ class WorkingTree:
         return (self.root / name).is_file()
 
 
-class Index:
-    """The files as they are staged: what the next commit will hold."""
+class _Blobs:
+    """Files that git holds: path to blob, and the contents that were read already."""
 
-    name = "index"
-
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, blobs: dict[str, str]) -> None:
         self.root = root
-        self._blobs: dict[str, str] = {}
+        self._blobs = blobs
         self._contents: dict[str, bytes] = {}
 
     def listing(self, folder: str) -> dict[str, Stamp]:
-        staged = git.staged_files(self.root, folder)
-        if staged is None:
-            raise UsageError(f"{self.root} is not in a git repository; --staged reads git's index")
-        self._blobs.update(staged)
-        return {name: blob for name, blob in sorted(staged.items()) if name.endswith((".yaml", ".yml"))}
-
-    def raw(self, name: str) -> bytes:
-        blob = self._blobs.get(name)
-        if blob is None:
-            raise FileNotFoundError(2, "not in git's index", name)
-        if blob not in self._contents:
-            self._contents.update(git.contents(self.root, [blob]))
-        return self._contents[blob]
+        inside = f"{folder.rstrip('/')}/"
+        found = ((name, blob) for name, blob in self._blobs.items() if name.startswith(inside))
+        return dict(sorted((name, blob) for name, blob in found if name.endswith((".yaml", ".yml"))))
 
     def fetch(self, names: list[str]) -> None:
         """Read many at once: one git process instead of one each."""
         wanted = [self._blobs[name] for name in names if name in self._blobs]
         self._contents.update(git.contents(self.root, [blob for blob in wanted if blob not in self._contents]))
 
+    def raw(self, name: str) -> bytes:
+        self.fetch([name])
+        blob = self._blobs.get(name, "")
+        if blob not in self._contents:
+            raise FileNotFoundError(2, "git does not have it", name)
+        return self._contents[blob]
+
     def has(self, name: str) -> bool:
-        return name in (git.staged_files(self.root, name) or {})
+        return name in self._blobs
+
+
+class Index(_Blobs):
+    """The files as they are staged: what the next commit will hold. Raises UsageError outside git."""
+
+    name = "index"
+
+    def __init__(self, root: Path) -> None:
+        staged = git.staged_files(root, ".")
+        if staged is None:
+            raise UsageError(f"{root} is not in a git repository; --staged reads git's index")
+        super().__init__(root, staged)
+
+
+class Commit(_Blobs):
+    """The files as a commit has them."""
+
+    name = "commit"
+
+    def __init__(self, root: Path, commit: str) -> None:
+        super().__init__(root, git.files_at(root, commit, "."))

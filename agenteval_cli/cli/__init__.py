@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "validate": "Check case files and the configuration.",
         "list": "List the cases.",
         "show": "Show one case, or its attempts in a run.",
+        "schema": "Print a JSON Schema, or set up editors.",
         "run": "Run cases through an agent and keep every attempt.",
         "diff": "Compare two runs case by case.",
     }

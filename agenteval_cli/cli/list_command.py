@@ -5,7 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agenteval_cli.cli.console import count, print_json, safe, say, table
-from agenteval_cli.cli.options import Directory, Json, Quiet, Tiers, Verbose, entered
+from agenteval_cli.cli.options import (
+    Changed,
+    Directory,
+    Json,
+    Owner,
+    Quiet,
+    Tag,
+    Tiers,
+    Verbose,
+    Where,
+    changed_ids,
+    entered,
+)
 from agenteval_cli.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -13,18 +25,34 @@ if TYPE_CHECKING:
 
 
 def command(
-    tier: Tiers = None, json: Json = False, directory: Directory = ".", quiet: Quiet = False, verbose: Verbose = False
+    tier: Tiers = None,
+    tag: Tag = None,
+    owner: Owner = None,
+    where: Where = None,
+    changed: Changed = None,
+    json: Json = False,
+    directory: Directory = ".",
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> int:
     """List the cases: ID, tier, tags and title.
 
-    Example: agenteval list --tier smoke
+    Example: agenteval list --tag 'billing and not slow'
     """
-    from agenteval_cli.planning import Selection, selected
     from agenteval_cli.repository import load, open_repository
+    from agenteval_cli.selection import Selection, selected
 
     repository = open_repository(entered(directory))
     loaded = load(repository)
-    chosen = selected(loaded.cases, Selection(tiers=tuple(tier or ())))
+    selection = Selection(
+        tiers=tuple(tier or ()),
+        tag=tag,
+        owner=owner,
+        where=tuple(where or ()),
+        changed_since=changed,
+        changed=changed_ids(repository, loaded, changed),
+    )
+    chosen = selected(loaded.cases, selection)
     if json:
         cases = [
             {

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agenteval_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from agenteval_cli.repository import Loaded, Repository
 
 
 class Tier(StrEnum):
@@ -26,11 +29,31 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say only what went w
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more.")]
 Tiers = Annotated[list[Tier] | None, typer.Option("--tier", help="Only cases of this tier; may be repeated.")]
 
+Tag = Annotated[str | None, typer.Option("--tag", metavar="EXPR", help="Only cases so tagged: 'billing and not slow'.")]
+Owner = Annotated[str | None, typer.Option("--owner", metavar="NAME", help="Only cases of this owner.")]
+Where = Annotated[
+    list[str] | None, typer.Option("--where", metavar="KEY=VALUE", help="As metadata.intent=refund; may be repeated.")
+]
+Changed = Annotated[
+    str | None, typer.Option("--changed", metavar="REF", help="Only cases whose digests differ from that git ref.")
+]
+
 
 def entered(directory: str) -> Path:
     """The folder the command works in, made the current one. Raises UsageError where there is none."""
     try:
+        if "GIT_INDEX_FILE" in os.environ:  # a hook's path, relative to where git started us
+            os.environ["GIT_INDEX_FILE"] = str(Path(os.environ["GIT_INDEX_FILE"]).absolute())
         os.chdir(directory)
         return Path.cwd()
     except OSError as error:
         raise UsageError(f"-C {directory}: {error.strerror}") from error
+
+
+def changed_ids(repository: Repository, loaded: Loaded, ref: str | None) -> frozenset[str] | None:
+    """The cases that --changed asks for; None where it was not given."""
+    if ref is None:
+        return None
+    from agenteval_cli.changed import changed_since
+
+    return changed_since(repository, loaded.cases, ref)

@@ -10,16 +10,26 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agenteval_cli.cli.console import count, print_json, safe, say
-from agenteval_cli.cli.options import Directory, Json, Quiet, Tiers, Verbose, entered
+from agenteval_cli.cli.options import (
+    Changed,
+    Directory,
+    Json,
+    Quiet,
+    Tag,
+    Tiers,
+    Verbose,
+    changed_ids,
+    entered,
+)
 from agenteval_cli.errors import ExitCode, InvalidFilesError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agenteval_cli.planning import Selection
     from agenteval_cli.records import PlannedCase
     from agenteval_cli.repository import Loaded, LoadedCase, Repository
     from agenteval_cli.runner import Order
+    from agenteval_cli.selection import Selection
 
 
 def command(
@@ -27,6 +37,8 @@ def command(
     case: Annotated[
         list[str] | None, typer.Option("--case", metavar="ID", help="Only this case; may be repeated.")
     ] = None,
+    tag: Tag = None,
+    changed: Changed = None,
     agent: Annotated[str | None, typer.Option(metavar="NAME", help="Run this agent, whatever the cases name.")] = None,
     attempts: Annotated[int | None, typer.Option(min=1, max=1000, help="Attempts of every case.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and run nothing.")] = False,
@@ -39,12 +51,19 @@ def command(
 
     Example: agenteval run --tier smoke
     """
-    from agenteval_cli.planning import Selection, plan_for, selected
+    from agenteval_cli.planning import plan_for
     from agenteval_cli.repository import load, open_repository
+    from agenteval_cli.selection import Selection, selected
 
     repository = open_repository(entered(directory))
-    selection = Selection(tiers=tuple(tier or ()), cases=tuple(case or ()))
     loaded = load(repository)
+    selection = Selection(
+        tiers=tuple(tier or ()),
+        cases=tuple(case or ()),
+        tag=tag,
+        changed_since=changed,
+        changed=changed_ids(repository, loaded, changed),
+    )
     _refuse_invalid(loaded, selection)
     chosen = selected(loaded.cases, selection)
     plan = plan_for(chosen, repository.config, agent=agent, attempts=attempts)

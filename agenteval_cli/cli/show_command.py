@@ -10,7 +10,11 @@ from agenteval_cli.cli.console import coloured, indented, print_json, result, sa
 from agenteval_cli.cli.options import Directory, Json, Quiet, Verbose, entered
 from agenteval_cli.errors import ExitCode, UsageError
 
+_MOST_COMMITS = 10
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from agenteval_cli.records import AttemptRecord, TranscriptRecord
     from agenteval_cli.repository import LoadedCase
     from agenteval_cli.store import Run
@@ -33,7 +37,7 @@ def command(
 
     repository = open_repository(entered(directory))
     if run is None:
-        _show_case(_loaded(repository, case), json=json)
+        _show_case(repository.root, _loaded(repository, case), json=json)
         return ExitCode.OK
     from agenteval_cli.lookup import find_run
 
@@ -47,8 +51,8 @@ def command(
 
 
 def _loaded(repository: Any, case: str) -> LoadedCase:
-    from agenteval_cli.planning import Selection, selected
     from agenteval_cli.repository import load
+    from agenteval_cli.selection import Selection, selected
 
     return selected(load(repository).cases, Selection(cases=(case,)))[0]
 
@@ -63,23 +67,28 @@ def _why_nothing(run: Run, case: str, attempt: int | None) -> str:
     return f"no {which} of '{case}' has ended in run {run.record.id}"
 
 
-def _show_case(loaded: LoadedCase, *, json: bool) -> None:
-    from agenteval_cli.compare import shown
+def _show_case(root: Path, loaded: LoadedCase, *, json: bool) -> None:
+    from agenteval_cli import git
 
     case = loaded.case
+    history = git.log_of(root, case.file, _MOST_COMMITS)
     if json:
-        print_json({"format": 1, "file": case.file, "digests": loaded.digests, "case": case.data})
+        facts = {"format": 1, "file": case.file, "digests": loaded.digests, "case": case.data, "history": history}
+        print_json(facts)
         return
     result(coloured(case.id, "bold") + (f"  {safe(case.title)}" if case.title else ""))
     for key, value in case.data.items():
         if key not in ("schema", "id", "title"):
-            result(f"{key}:")
-            result(indented(value if isinstance(value, str) else _pretty(value)))
-    result("file:")
-    result(indented(case.file))
-    result("digests:")
-    for name in ("input", "grade", "file"):
-        result(f"    {name} {shown(getattr(loaded.digests, name)).strip(chr(34))}")
+            _print_part(key, value if isinstance(value, str) else _pretty(value))
+    _print_part("file", case.file)
+    _print_part("digests", "\n".join(f"{name} {getattr(loaded.digests, name)}" for name in ("input", "grade", "file")))
+    if history:
+        _print_part("history", "\n".join(f"{entry.commit} {entry.day} {entry.subject}" for entry in history))
+
+
+def _print_part(name: str, text: str) -> None:
+    result(f"{safe(name)}:")
+    result(indented(text))
 
 
 def _pretty(value: Any) -> str:

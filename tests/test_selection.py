@@ -1,0 +1,173 @@
+"""Narrowing down: tag expressions, owners, conditions, what changed since a ref."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import pytest
+from conftest import GOOD_CASE, ROOT, Repo
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agenteval_cli.errors import UsageError
+from agenteval_cli.rules import RULES
+from agenteval_cli.tag_expression import tag_expression
+
+TAGS = ("a", "b", "c")
+
+expressions = st.recursive(
+    st.sampled_from(TAGS),
+    lambda inner: st.one_of(
+        inner.map(lambda text: f"not {text}" if " " not in text else f"not ({text})"),
+        st.tuples(inner, st.sampled_from(["and", "or"]), inner).map(
+            lambda parts: f"({parts[0]}) {parts[1]} ({parts[2]})"
+        ),
+    ),
+    max_leaves=6,
+)
+
+
+@given(expressions)
+def test_an_expression_means_what_python_would_make_of_it(text: str) -> None:
+    for count in range(len(TAGS) + 1):
+        for tags in itertools.combinations(TAGS, count):
+            expected = eval(text, {}, {tag: tag in tags for tag in TAGS})  # noqa: S307
+            assert tag_expression(text)(tags) == bool(expected)
+
+
+def test_and_binds_tighter_than_or_and_not_tightest() -> None:
+    holds = tag_expression("a or b and not c")
+    assert holds(["a", "c"])
+    assert holds(["b"])
+    assert not holds(["b", "c"])
+
+
+@pytest.mark.parametrize("text", ["", "a and", "not", "(a", "a)", "a b", "and", "a or or b", "()"])
+def test_what_is_no_expression_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(UsageError, match="write it as: billing and not"):
+        tag_expression(text)
+
+
+@pytest.fixture
+def shop(repo: Repo) -> Repo:
+    facts = {
+        "one": "tags: [billing]\nmetadata: {owner: ana, intent: refund, hard: true}\n",
+        "two": "tags: [billing, slow]\nmetadata: {owner: bo, intent: refund, places: [oslo, lyon]}\n",
+        "three": "metadata: {owner: ana, level: 3}\n",
+    }
+    for name, more in facts.items():
+        repo.case(name, GOOD_CASE + more + f"system_prompt: {name}\n")
+    return repo
+
+
+def listed(repo: Repo, *arguments: str) -> list[str]:
+    return [case["id"] for case in repo.run("list", "--json", *arguments).json["cases"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "ids"),
+    [
+        (("--tag", "billing and not slow"), ["one"]),
+        (("--tag", "not billing"), ["says-hello", "three"]),
+        (("--owner", "ana"), ["one", "three"]),
+        (("--where", "metadata.intent=refund"), ["one", "two"]),
+        (("--where", "metadata.hard=true"), ["one"]),
+        (("--where", "metadata.level=3"), ["three"]),
+        (("--where", "metadata.places=lyon"), ["two"]),
+        (("--where", "metadata.intent=refund", "--where", "metadata.owner=bo"), ["two"]),
+        (("--owner", "ana", "--tag", "billing", "--tier", "smoke"), ["one"]),
+    ],
+)
+def test_the_list_is_narrowed(shop: Repo, arguments: tuple[str, ...], ids: list[str]) -> None:
+    assert listed(shop, *arguments) == ids
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--tag", "refund"), "none of the 4 cases is tagged 'refund'"),
+        (("--where", "intent"), "--where 'intent' cannot be read; write it as: metadata.intent=refund"),
+        (("--owner", "nobody"), "none of the 4 cases is owned by nobody"),
+        (("--changed", "HEAD"), "no commit 'HEAD' to compare with"),
+    ],
+)
+def test_a_list_of_nothing_says_why(shop: Repo, arguments: tuple[str, ...], said: str) -> None:
+    done = shop.run("list", *arguments)
+    assert (done.code, said in done.err) == (2, True), done
+
+
+def test_changed_cases_are_those_whose_digests_differ(shop: Repo) -> None:
+    shop.write("given.txt", "one")
+    shop.write("fixtures/shop.yaml", "schema: 1\nid: shop-tools\ntools: [{name: look}]\n")
+    shop.case("with-file", GOOD_CASE + "files: [given.txt]\n")
+    shop.case("with-tools", GOOD_CASE + "system_prompt: x\ntools: [{use: shop-tools}]\n")
+    shop.commit()
+    assert shop.run("list", "--changed", "HEAD").code == 2
+    shop.case(
+        "one", "# a comment\n" + (shop.root / "cases/one.yaml").read_text(encoding="utf-8") + "title: New title\n"
+    )
+    shop.git("mv", "cases/two.yaml", "cases/moved.yaml")
+    shop.case("three", GOOD_CASE + "  - not_contains: zebra\nsystem_prompt: three\n")
+    shop.case("new", GOOD_CASE + "system_prompt: new\n")
+    shop.write("given.txt", "two")
+    shop.write("fixtures/shop.yaml", "schema: 1\nid: shop-tools\ntools: [{name: look, description: around}]\n")
+    assert sorted(listed(shop, "--changed", "HEAD")) == ["new", "three", "with-file", "with-tools"]
+    plan = shop.run("run", "--changed", "main", "--tag", "not billing", "--dry-run", "--json").json["plan"]
+    assert {item["case"] for item in plan} == {"new", "three", "with-file", "with-tools"}
+
+
+def test_a_ref_that_a_shallow_clone_lacks_comes_with_the_command_that_brings_it(shop: Repo) -> None:
+    shop.commit("one")
+    shop.commit("two")
+    clone = shop.root.parent / "clone"
+    shop.git("clone", "--quiet", "--depth=1", f"file://{shop.root}", str(clone))
+    done = shop.run("list", "--changed", "HEAD~1", cwd=clone)
+    assert (done.code, "the clone is shallow: `git fetch --unshallow`" in done.err) == (2, True)
+
+
+def test_show_resolves_fixtures_and_tells_the_history_of_the_file(repo: Repo) -> None:
+    repo.write("fixtures/shop.yaml", "schema: 1\nid: shop-tools\ntools: [{name: look, description: Look around}]\n")
+    repo.case(
+        "says-hello",
+        GOOD_CASE + "tools: [{use: shop-tools}]\nvariables: [{name: who, value: Ada}]\nsystem_prompt: 'Hi {{who}}'\n",
+    )
+    repo.commit("the first one")
+    repo.git("mv", "cases/says-hello.yaml", "cases/moved.yaml")
+    repo.commit("moved")
+    shown = repo.run("show", "says-hello", "--json").json
+    assert shown["case"]["tools"] == [{"name": "look", "description": "Look around"}]
+    assert shown["case"]["system_prompt"] == "Hi Ada"
+    assert [entry["subject"] for entry in shown["history"]] == ["moved", "the first one"]
+    assert "the first one" in repo.run("show", "says-hello").out
+
+
+def test_a_schema_can_be_printed_and_editors_be_told(repo: Repo) -> None:
+    printed = repo.run("schema", "case").json
+    assert printed == json.loads((ROOT / "schemas" / "case.schema.json").read_text(encoding="utf-8"))
+    repo.write(".vscode/settings.json", '{"editor.rulers": [120], "yaml.schemas": {"x": "y"}}')
+    done = repo.run("schema", "--install")
+    assert "wrote .agenteval/schemas/case.schema.json" in done.out
+    settings = json.loads((repo.root / ".vscode/settings.json").read_text(encoding="utf-8"))
+    assert settings["editor.rulers"] == [120]
+    assert settings["yaml.schemas"]["x"] == "y"
+    assert settings["yaml.schemas"]["./.agenteval/schemas/config.schema.json"] == "agenteval.yaml"
+    assert repo.run("schema", "nothing").code == 2
+
+
+def test_editor_settings_with_comments_are_left_alone(repo: Repo) -> None:
+    path = repo.write(".vscode/settings.json", "// mine\n{}\n")
+    done = repo.run("schema", "--install")
+    assert path.read_text(encoding="utf-8") == "// mine\n{}\n"
+    assert "was left alone; add these settings to it" in done.err
+    assert json.loads(done.out[done.out.index("{") :])["yaml.yamlVersion"] == "1.2"
+
+
+def test_the_page_about_rules_is_what_the_rules_say() -> None:
+    page = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+    rows = [
+        f"| `{rule.name}` | {rule.severity} | {rule.summary} | {rule.why} |".replace("||", "|")
+        for rule in RULES.values()
+    ]
+    missing = [row for row in rows if row not in page]
+    assert missing == []
