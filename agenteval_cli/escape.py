@@ -15,6 +15,20 @@ def for_terminal(text: str) -> str:
     return _UNSAFE.sub(_visible, text)
 
 
+def is_text(name: str) -> bool:
+    """Whether a file name is UTF-8, which is all that JSON can carry."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def as_text(name: str) -> str:
+    """A file name with bytes that are not UTF-8 shown as \\xe9."""
+    return name if is_text(name) else name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 def on_one_line(text: str) -> str:
     """The same on one line: line breaks and tabs are shown too."""
     return for_terminal(text).replace("\n", "\\n").replace("\t", "\\t")

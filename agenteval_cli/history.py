@@ -17,6 +17,7 @@ import msgspec
 from agenteval_cli import git, yaml_reader
 from agenteval_cli.caches import FOLDER, write_cache
 from agenteval_cli.digests import digest_of_input
+from agenteval_cli.escape import as_text
 from agenteval_cli.git import Change
 
 RECIPE = 1  # of the cache: raise it when what is kept, or how it is worked out, changes
@@ -79,7 +80,8 @@ def _remembered(path: Path, folder: str) -> History | None:
 
 def _follow(root: Path, history: History, head: str) -> None:
     """Take in the commits from the tip to the head."""
-    changes = [change for change in git.changes(root, history.folder, history.tip, head) if _is_case(change.file)]
+    found = git.changes(root, history.folder, history.tip, head)
+    changes = [msgspec.structs.replace(change, file=as_text(change.file)) for change in found if _is_case(change.file)]
     tree = {name: blob for name, blob in git.files_at(root, head, history.folder).items() if _is_case(name)}
     blobs = {blob for change in changes for blob in (change.before, change.after) if blob} | set(tree.values())
     versions = {blob: _version(raw) for blob, raw in git.contents(root, blobs).items()}

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from agenteval_cli.case import Case
 from agenteval_cli.config import Agent, Config
 from agenteval_cli.errors import UsageError
+from agenteval_cli.escape import as_text
 from agenteval_cli.protocols import PROTOCOLS
 from agenteval_cli.records import PlannedCase
 from agenteval_cli.repository import LoadedCase
@@ -37,7 +38,7 @@ def _planned(loaded: LoadedCase, config: Config, agent: str | None, attempts: in
         number, why = config.tier_attempts[case.tier], f"attempts of tier {case.tier}"
     return PlannedCase(
         case=case.id,
-        file=case.file,
+        file=as_text(case.file),
         title=case.title,
         tier=case.tier,
         tags=case.tags,

@@ -11,6 +11,7 @@ import msgspec
 from agenteval_cli import forked, rules
 from agenteval_cli.checking import Context, Facts, check
 from agenteval_cli.errors import UsageError
+from agenteval_cli.escape import is_text
 from agenteval_cli.fixtures import with_tools
 from agenteval_cli.history import history_of
 from agenteval_cli.problems import Problem, in_reading_order
@@ -126,6 +127,10 @@ def _facts(repository: Repository, source: Source, context: Context, listing: di
 def _checked(source: Source, context: Context, names: list[str]) -> list[Facts]:
     if isinstance(source, Index):
         source.fetch(names)
+    odd = [name for name in names if not is_text(name)]  # these cannot travel between processes
+    if odd:
+        names = [name for name in names if is_text(name)]
+        return [*(check_file(source, context, name)[0] for name in odd), *_checked(source, context, names)]
     if len(names) < MANY:
         return [check_file(source, context, name)[0] for name in names]
     check(context, "", b"")  # load what checking needs before there is a second process to load it again

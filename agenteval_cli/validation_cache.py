@@ -14,6 +14,7 @@ import msgspec
 from agenteval_cli import __version__
 from agenteval_cli.caches import FOLDER, write_cache
 from agenteval_cli.checking import Context, Facts
+from agenteval_cli.escape import is_text
 
 _SETTLED = 2.0  # seconds; a file that was written just before it was read may change again within its time stamp
 
@@ -46,7 +47,7 @@ class Cache:
         settled = {
             name: (stamp, known[name])
             for name, stamp in listing.items()
-            if stamp and ("-" not in stamp or stamp < limit)
+            if stamp and ("-" not in stamp or stamp < limit) and is_text(name)
         }
         with contextlib.suppress(OSError):
             write_cache(self._path, msgspec.msgpack.encode(_Kept(self._made_from, settled)))

@@ -16,7 +16,13 @@ def print_json(value: Any) -> None:
     """One JSON document on stdout, indented, ending in a line break."""
     import msgspec
 
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
+    try:
+        text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    except UnicodeEncodeError:  # a file name that is not UTF-8: its bytes become \udc.. escapes
+        import json
+
+        text = json.dumps(msgspec.to_builtins(value), indent=2)
+    sys.stdout.write(text + "\n")
 
 
 def result(text: str = "") -> None:

@@ -18,60 +18,12 @@ SMOKE_SECONDS = 60
 SMOKE_ATTEMPTS = 5
 # Texts as unlike each other as can be: a pattern found in all of them is found in every answer.
 _PROBES = ("", "\u2603", "a b\n1", "-", "{}")
-_VAGUE = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "answer",
-        "answers",
-        "appropriate",
-        "appropriately",
-        "as",
-        "be",
-        "behaves",
-        "correct",
-        "correctly",
-        "does",
-        "ends",
-        "fine",
-        "good",
-        "great",
-        "helpful",
-        "in",
-        "is",
-        "it",
-        "its",
-        "looks",
-        "makes",
-        "nice",
-        "of",
-        "ok",
-        "okay",
-        "output",
-        "proper",
-        "properly",
-        "quality",
-        "reasonable",
-        "reply",
-        "response",
-        "responds",
-        "right",
-        "sense",
-        "should",
-        "sounds",
-        "that",
-        "the",
-        "this",
-        "to",
-        "useful",
-        "valid",
-        "very",
-        "way",
-        "well",
-        "works",
-    ]
-)
+_VAGUE_WORDS = """
+a an and answer answers appropriate appropriately as be behaves correct correctly does ends fine good great helpful in
+is it its looks makes nice of ok okay output proper properly quality reasonable reply response responds right sense should
+sounds that the this to useful valid very way well works
+"""
+_VAGUE = frozenset(_VAGUE_WORDS.split())
 
 
 def _checks_that_cannot_fail(data: Mapping[str, Any]) -> Found:
