@@ -20,8 +20,8 @@ SMOKE_ATTEMPTS = 5
 _PROBES = ("", "\u2603", "a b\n1", "-", "{}")
 _VAGUE_WORDS = """
 a an and answer answers appropriate appropriately as be behaves correct correctly does ends fine good great helpful in
-is it its looks makes nice of ok okay output proper properly quality reasonable reply response responds right sense should
-sounds that the this to useful valid very way well works
+is it its looks makes nice of ok okay output proper properly quality reasonable reply response responds right sense
+should sounds that the this to useful valid very way well works
 """
 _VAGUE = frozenset(_VAGUE_WORDS.split())
 
