@@ -46,7 +46,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     by_fold = {name.casefold(): name for name in known}
-    near = get_close_matches(word.casefold(), by_fold, n=1, cutoff=0.6)
+    folded = word.casefold()
+    near = get_close_matches(folded, by_fold, n=1, cutoff=0.6)
+    near = near or [name for name in by_fold if len(folded) > 2 and folded in name]
     return f"; did you mean '{by_fold[near[0]]}'?" if near else ""
 
 

@@ -31,7 +31,8 @@ def result(text: str = "") -> None:
 
 
 def say(text: str) -> None:
-    """A line of talk."""
+    """A line of talk, after what was printed before it."""
+    sys.stdout.flush()
     sys.stderr.write(text + "\n")
 
 
