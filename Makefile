@@ -31,13 +31,13 @@ demo: $(READY)  ## Validate, run both versions of the example agent, and show wh
 .PHONY: test
 test: $(DEV_READY)  ## Run all tests, slow ones too, with coverage
 	@$(BIN)/python -m coverage erase
-	@$(BIN)/python -m coverage run -m pytest
+	@$(BIN)/python -m coverage run -m pytest -n auto
 	@$(BIN)/python -m coverage combine --quiet
 	@$(BIN)/python -m coverage report --skip-covered --show-missing
 
 .PHONY: test-quick
 test-quick: $(DEV_READY)  ## Run the tests that are not marked slow
-	@$(BIN)/python -m pytest -m 'not slow'
+	@$(BIN)/python -m pytest -n auto -m 'not slow'
 
 .PHONY: lint
 lint: $(DEV_READY)  ## ruff, formatting and layering

@@ -217,10 +217,10 @@ def test_runs_are_named_by_id_its_beginning_folder_word_or_ref(repo: Repo) -> No
     repo.commit("another")
     repo.run("run")
     old, new = (path.name for path in repo.runs())
-    for base in (old, old[:22], "previous", str(repo.runs()[0]), str(repo.runs()[0] / "run.json"), first, "main~1"):
-        for head in (new, "latest", "main", "HEAD"):
-            facts = repo.run("diff", base, head, "--json").json["diff"]
-            assert (facts["base"], facts["head"]) == (old, new), (base, head)
+    bases = (old, old[:22], "previous", str(repo.runs()[0]), str(repo.runs()[0] / "run.json"), first, "main~1")
+    for base, head in zip(bases, (new, "latest", "main", "HEAD", new, "latest", "main"), strict=True):
+        facts = repo.run("diff", base, head, "--json").json["diff"]
+        assert (facts["base"], facts["head"]) == (old, new), (base, head)
 
 
 @pytest.mark.parametrize(
