@@ -11,7 +11,7 @@ from agenteval_cli.digests import Digests
 from agenteval_cli.records import AttemptRecord, PlannedCase, RunRecord
 from agenteval_cli.statistics import false_discovery, fisher_drop
 from agenteval_cli.store import Run
-from agenteval_cli.summary import FAILED, INCOMPLETE, PASSED, CaseSummary, summary_of
+from agenteval_cli.summary import FAILED, INCOMPLETE, PASSED, CaseSummary, Tally, summary_of
 
 CLASSES = (
     "broke",
@@ -40,18 +40,9 @@ class Measures(msgspec.Struct, frozen=True):
     steps: float | None
 
 
-class Side(msgspec.Struct, frozen=True, kw_only=True):
+class Side(Tally, frozen=True, kw_only=True):
     """One case in one run."""
 
-    verdict: str
-    passed: int
-    graded: int
-    planned: int
-    interval: tuple[float, float]
-    statuses: dict[str, int]
-    outcome: str
-    trajectory: str
-    reason: str
     measures: Measures
 
 
@@ -134,23 +125,13 @@ def _cases(run: Run) -> dict[str, _Known]:
 
 
 def _side(summary: CaseSummary, attempts: Sequence[AttemptRecord]) -> Side:
-    return Side(
-        verdict=summary.verdict,
-        passed=summary.passed,
-        graded=summary.graded,
-        planned=summary.planned,
-        interval=summary.interval,
-        statuses=summary.statuses,
-        outcome=summary.outcome,
-        trajectory=summary.trajectory,
-        reason=summary.reason,
-        measures=Measures(
-            latency_ms=_mean([attempt.latency_ms for attempt in attempts]),
-            tokens=_mean([attempt.total_tokens for attempt in attempts]),
-            cost=_mean([None if attempt.cost is None else float(attempt.cost) for attempt in attempts]),
-            steps=_mean([attempt.steps for attempt in attempts]),
-        ),
+    measures = Measures(
+        latency_ms=_mean([attempt.latency_ms for attempt in attempts]),
+        tokens=_mean([attempt.total_tokens for attempt in attempts]),
+        cost=_mean([None if attempt.cost is None else float(attempt.cost) for attempt in attempts]),
+        steps=_mean([attempt.steps for attempt in attempts]),
     )
+    return Side(**{name: getattr(summary, name) for name in Tally.__struct_fields__}, measures=measures)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

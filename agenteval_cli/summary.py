@@ -17,14 +17,9 @@ INCOMPLETE = "incomplete"
 NEVER_ENDED = "cancelled"
 
 
-class CaseSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """One case of a run. `verdict` is passed, failed or incomplete; `reason` is the first failing attempt's."""
+class Tally(msgspec.Struct, frozen=True, kw_only=True):
+    """The attempts of one case added up. `verdict` is passed, failed or incomplete; `reason` the first failing one's."""
 
-    id: str
-    file: str
-    title: str
-    tier: str
-    quarantined: bool
     verdict: str
     passed: int
     graded: int
@@ -34,6 +29,16 @@ class CaseSummary(msgspec.Struct, frozen=True, kw_only=True):
     outcome: str
     trajectory: str
     reason: str
+
+
+class CaseSummary(Tally, frozen=True, kw_only=True):
+    """One case of a run and what its attempts came to."""
+
+    id: str
+    file: str
+    title: str
+    tier: str
+    quarantined: bool
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
