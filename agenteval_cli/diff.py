@@ -12,6 +12,7 @@ from agenteval_cli.records import AttemptRecord, PlannedCase, RunRecord
 from agenteval_cli.statistics import false_discovery, fisher_drop
 from agenteval_cli.store import Run
 from agenteval_cli.summary import FAILED, INCOMPLETE, PASSED, CaseSummary, Tally, summary_of
+from agenteval_cli.units import amount
 
 CLASSES = (
     "broke",
@@ -128,10 +129,15 @@ def _side(summary: CaseSummary, attempts: Sequence[AttemptRecord]) -> Side:
     measures = Measures(
         latency_ms=_mean([attempt.latency_ms for attempt in attempts]),
         tokens=_mean([attempt.total_tokens for attempt in attempts]),
-        cost=_mean([None if attempt.cost is None else float(attempt.cost) for attempt in attempts]),
+        cost=_mean([_cost(attempt) for attempt in attempts]),
         steps=_mean([attempt.steps for attempt in attempts]),
     )
     return Side(**{name: getattr(summary, name) for name in Tally.__struct_fields__}, measures=measures)
+
+
+def _cost(attempt: AttemptRecord) -> float | None:
+    value = None if attempt.cost is None else amount(attempt.cost)
+    return None if value is None else float(value)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

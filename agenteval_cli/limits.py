@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from agenteval_cli.case import Limits
 from agenteval_cli.finding import FAILED, NO_EVIDENCE, OK, CheckResult, Finding
 from agenteval_cli.transcript import Transcript
+from agenteval_cli.units import amount
 
 
 def checked(limits: Limits, transcript: Transcript, seconds: float) -> Iterator[CheckResult]:
     """Every limit of the case on an attempt that answered after `seconds`."""
     calls = None if transcript.tool_calls is None else len(transcript.tool_calls)
     tokens = transcript.usage.total if transcript.usage else None
-    cost = None if transcript.cost is None else _amount(transcript.cost)
+    cost = None if transcript.cost is None else amount(transcript.cost)
     users = sum(message.get("role") == "user" for message in transcript.messages or ())
     measured: dict[str, tuple[Any, Any]] = {
         "timeout": (limits.timeout, round(seconds, 3)),
@@ -37,14 +38,6 @@ def _finding(name: str, limit: Any, actual: Any) -> Finding:
     if actual > limit:
         return Finding(FAILED, f"{actual} {words}; the limit is {limit}", _plain(limit), _plain(actual))
     return OK
-
-
-def _amount(text: str) -> Decimal | None:
-    try:
-        amount = Decimal(text)
-    except InvalidOperation:
-        return None
-    return amount if amount.is_finite() else None
 
 
 def _plain(value: Any) -> Any:

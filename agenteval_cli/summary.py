@@ -18,7 +18,7 @@ NEVER_ENDED = "cancelled"
 
 
 class Tally(msgspec.Struct, frozen=True, kw_only=True):
-    """The attempts of one case added up. `verdict` is passed, failed or incomplete; `reason` the first failing one's."""
+    """The attempts of one case added up. `verdict` is passed, failed or incomplete."""
 
     verdict: str
     passed: int

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal, InvalidOperation
+
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -9,3 +11,12 @@ def seconds(text: str) -> float:
     """`30s`, `500ms`, `2m` or `1h` in seconds. The text has passed the schema's pattern."""
     unit = "ms" if text.endswith("ms") else text[-1]
     return float(text.removesuffix(unit)) * _SECONDS[unit]
+
+
+def amount(text: str) -> Decimal | None:
+    """A decimal amount; None where an agent's text is none."""
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        return None
+    return value if value.is_finite() else None

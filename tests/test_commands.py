@@ -285,3 +285,10 @@ def test_the_help_names_every_command_and_exit_code(empty: Repo) -> None:
 def test_help_knows_the_schemas_of_every_json_output() -> None:
     schema = json.loads(Path(ROOT, "schemas", "output.schema.json").read_text(encoding="utf-8"))
     assert set(COMMANDS) <= set(schema["$defs"])
+
+
+def test_a_cost_that_is_no_number_is_unknown_not_a_crash(repo: Repo) -> None:
+    repo.agent("import json; print(json.dumps({'output': 'hello', 'cost': 'cheap'}))")
+    repo.run("run")
+    repo.run("run")
+    assert repo.run("diff", "--json").json["diff"]["cases"][0]["head"]["measures"]["cost"] is None
