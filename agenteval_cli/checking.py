@@ -9,7 +9,7 @@ import msgspec
 
 from agenteval_cli import fixtures as shared
 from agenteval_cli import rules, schemas, yaml_reader
-from agenteval_cli.digests import digest_of_input
+from agenteval_cli.digests import blob_name, digest_of_input
 from agenteval_cli.fixtures import Fixture
 from agenteval_cli.problems import Problem, did_you_mean
 from agenteval_cli.yaml_reader import Document
@@ -26,7 +26,7 @@ class Facts(msgspec.Struct, frozen=True, omit_defaults=True):
     """What there is to know of one case file without reading it again.
 
     `id` is there as soon as the file says one, valid or not; `input` is the input digest of a valid case; `files` are
-    those it gives to its agent, `until` is the end of its quarantine.
+    those it gives to its agent, `until` is the end of its quarantine, `blob` is git's name for the content.
     """
 
     file: str
@@ -34,6 +34,7 @@ class Facts(msgspec.Struct, frozen=True, omit_defaults=True):
     input: str | None = None
     files: tuple[str, ...] = ()
     until: str | None = None
+    blob: str | None = None
     problems: tuple[Problem, ...] = ()
 
     @property
@@ -62,6 +63,7 @@ def check(context: Context, file: str, raw: bytes) -> tuple[Facts, Document | No
         digest_of_input(data),
         tuple(data.get("files", ())),
         data.get("quarantine", {}).get("until"),
+        blob_name(raw),
         tuple(problems),
     )
     return facts, document if facts.valid else None

@@ -63,6 +63,11 @@ def digest_of_input(data: Mapping[str, Any]) -> str:
     return hashlib.sha256(msgspec.json.encode([asked, turns], order="sorted")).hexdigest()
 
 
+def blob_name(raw: bytes) -> str:
+    """What git calls this content in a repository of SHA-1 objects."""
+    return hashlib.sha1(b"blob %d\0%b" % (len(raw), raw), usedforsecurity=False).hexdigest()
+
+
 def digest(value: Any) -> str:
     """The digest of a JSON value."""
     return digest_of_bytes(canonical(value))

@@ -8,18 +8,20 @@ case under an old ID would be compared with the verdicts of the first.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 
 import msgspec
 
-from agenteval_cli import git, yaml_reader
+from agenteval_cli import forked, git, yaml_reader
 from agenteval_cli.caches import FOLDER, write_cache
 from agenteval_cli.digests import digest_of_input
 from agenteval_cli.escape import as_text
 from agenteval_cli.git import Change
 
+MANY = 200  # blobs that are worth a second process
 RECIPE = 1  # of the cache: raise it when what is kept, or how it is worked out, changes
 
 
@@ -51,8 +53,11 @@ class History(msgspec.Struct, array_like=True):
     shallow: bool = False
 
 
-def history_of(root: Path, folder: str) -> History | None:
-    """The history of the folder up to HEAD; None outside git. Empty where there is no commit yet."""
+def history_of(root: Path, folder: str, known_versions: Mapping[str, Version] | None = None) -> History | None:
+    """The history of the folder up to HEAD; None outside git. Empty where there is no commit yet.
+
+    `known_versions` are blobs that need not be read again.
+    """
     head, shallow = git.head_of(root)
     if shallow is None:
         return None
@@ -63,7 +68,7 @@ def history_of(root: Path, folder: str) -> History | None:
     if known is None or (known.tip != head and not (known.tip and git.is_ancestor(root, known.tip, head))):
         known = History(RECIPE, folder)
     if known.tip != head or known.shallow != shallow:
-        _follow(root, known, head)
+        _follow(root, known, head, known_versions or {})
         known.shallow = shallow
         with contextlib.suppress(OSError):
             write_cache(path, msgspec.msgpack.encode(known))
@@ -78,13 +83,14 @@ def _remembered(path: Path, folder: str) -> History | None:
     return None
 
 
-def _follow(root: Path, history: History, head: str) -> None:
+def _follow(root: Path, history: History, head: str, known_versions: Mapping[str, Version]) -> None:
     """Take in the commits from the tip to the head."""
     found = git.changes(root, history.folder, history.tip, head)
     changes = [msgspec.structs.replace(change, file=as_text(change.file)) for change in found if _is_case(change.file)]
     tree = {name: blob for name, blob in git.files_at(root, head, history.folder).items() if _is_case(name)}
     blobs = {blob for change in changes for blob in (change.before, change.after) if blob} | set(tree.values())
-    versions = {blob: _version(raw) for blob, raw in git.contents(root, blobs).items()}
+    versions = {blob: known_versions[blob] for blob in blobs if blob in known_versions}
+    versions.update(_read(root, [blob for blob in blobs if blob not in versions]))
     take_in(history.lives, changes, versions)
     history.present = {
         version.id.casefold() for blob in tree.values() if (version := versions.get(blob)) and version.id
@@ -119,6 +125,17 @@ def _seen(lives: dict[str, Life], case_id: str, file: str, asked: str | None, co
     life.id, life.file = case_id, file
     if asked:
         life.asked.add(asked)
+
+
+def _read(root: Path, blobs: list[str]) -> dict[str, Version]:
+    """Read blobs that nobody knows, on all cores where there are many."""
+    raws = list(git.contents(root, blobs).items())
+    if len(raws) < MANY:
+        return {blob: _version(raw) for blob, raw in raws}
+    encode, decode = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder(dict[str, Version]).decode
+    pieces = forked.split(raws, os.cpu_count() or 1)
+    done = forked.each(pieces, lambda piece: encode({blob: _version(raw) for blob, raw in piece}))
+    return {blob: version for part in done for blob, version in decode(part).items()}
 
 
 def _is_case(name: str) -> bool:

@@ -39,7 +39,7 @@ def mismatch(expected: Any, actual: Any, *, exact: bool = False, path: str = "$"
 
 def operator_of(value: Any) -> str | None:
     """The operator of a one-key mapping such as `{gt: 129}`, or None for plain values."""
-    if isinstance(value, Mapping) and len(value) == 1:
+    if isinstance(value, dict) and len(value) == 1:
         (key,) = value
         return key if key in OPERATORS else None
     return None
@@ -50,7 +50,7 @@ def faults(expected: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
     operator = operator_of(expected)
     if operator is not None:
         yield from operator_faults(operator, expected[operator], (*path, operator))
-    elif isinstance(expected, Mapping):
+    elif isinstance(expected, dict):
         for key, value in expected.items():
             yield from faults(value, (*path, key))
     elif isinstance(expected, list):

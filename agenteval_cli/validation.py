@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -13,10 +14,11 @@ from agenteval_cli.checking import Context, Facts, check
 from agenteval_cli.errors import UsageError
 from agenteval_cli.escape import is_text
 from agenteval_cli.fixtures import with_tools
-from agenteval_cli.history import history_of
+from agenteval_cli.history import Version, history_of
 from agenteval_cli.problems import Problem, in_reading_order
 from agenteval_cli.repository import Repository, case_files, check_file, context_of, read_ledger
 from agenteval_cli.rules import across, identity, proof
+from agenteval_cli.rules.parts import subject
 from agenteval_cli.sources import Index, Source, WorkingTree
 from agenteval_cli.validation_cache import Cache
 
@@ -83,7 +85,8 @@ def _identity_problems(
 ) -> tuple[list[Problem], tuple[str, ...]]:
     """IDs held against the ledger and the git history; what vanished is told whichever files were asked about."""
     ledger, problems = read_ledger(repository, source)
-    history = history_of(repository.root, repository.config.cases)
+    versions = {facts.blob: Version(facts.id, facts.input) for facts in known if facts.blob}
+    history = history_of(repository.root, repository.config.cases, versions)
     notes = []
     if history is None:
         notes.append("not a git repository: IDs were not held against history")
@@ -102,7 +105,7 @@ def _unproved(source: Source, context: Context, names: Iterable[str]) -> Iterato
     for name in sorted(names):
         _, document = check_file(source, context, name)
         if document is not None:
-            for path, words in proof.nop_passes(with_tools(document.data, context.fixtures)):
+            for path, words in proof.nop_passes(subject(with_tools(document.data, context.fixtures))):
                 yield document.problem(path, "nop-passes", words)
 
 
@@ -131,6 +134,7 @@ def _checked(source: Source, context: Context, names: list[str]) -> list[Facts]:
     if odd:
         names = [name for name in names if is_text(name)]
         return [*(check_file(source, context, name)[0] for name in odd), *_checked(source, context, names)]
+    gc.disable()  # bulk work makes no cycles, and each collection would walk all that was made
     if len(names) < MANY:
         return [check_file(source, context, name)[0] for name in names]
     check(context, "", b"")  # load what checking needs before there is a second process to load it again

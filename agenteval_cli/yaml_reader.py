@@ -25,6 +25,7 @@ from yaml.events import (
 )
 
 from agenteval_cli.problems import Problem, shown_path
+from agenteval_cli.yaml_plain import CONSTANTS, FLOAT, INT, MAYBE_TYPED, NOT_FINITE, NotPlainError, plain_document
 
 Path = tuple[str | int, ...]
 Position = tuple[int, int]
@@ -33,15 +34,6 @@ MAX_BYTES = 10_000_000
 MAX_DEPTH = 64
 MAX_NODES = 200_000
 
-_MAYBE_TYPED = frozenset("0123456789+-.~nNtTfF")
-_CONSTANTS: dict[str, bool | None] = {
-    **dict.fromkeys(["", "~", "null", "Null", "NULL"]),
-    **dict.fromkeys(["true", "True", "TRUE"], True),
-    **dict.fromkeys(["false", "False", "FALSE"], False),
-}
-_INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9]")
 _TRAILING_ZERO = re.compile(r"[-+]?[0-9]*\.(?:[0-9]*0)?")
 _TAG = "tag:yaml.org,2002:"
@@ -96,6 +88,13 @@ def read(file: str, raw: bytes) -> Reading:
     faults = _byte_faults(file, raw)
     if faults:
         return Reading(None, faults)
+    try:
+        return Reading(Document(file, plain_document(CParser(raw.removeprefix(_BOM)).get_event, MAX_DEPTH), raw))
+    except (NotPlainError, yaml.YAMLError):
+        return _read_carefully(file, raw)
+
+
+def _read_carefully(file: str, raw: bytes) -> Reading:
     builder = _Builder(raw)
     data: Any = None
     syntax: tuple[Problem, ...] = ()
@@ -320,19 +319,19 @@ class _Builder:
             return self.tagged(event, tag, text)
         if event.style or tag == "!":
             return text
-        if text and text[0] not in _MAYBE_TYPED:
+        if text and text[0] not in MAYBE_TYPED:
             return text
         return self.plain(event, text)
 
     def plain(self, event: Event, text: str) -> Any:
         """A plain scalar by the YAML 1.2 core schema."""
-        if text in _CONSTANTS:
-            return _CONSTANTS[text]
-        if _INT.fullmatch(text):
+        if text in CONSTANTS:
+            return CONSTANTS[text]
+        if INT.fullmatch(text):
             return self.integer(event, text)
-        if _FLOAT.fullmatch(text):
+        if FLOAT.fullmatch(text):
             return self.decimal(event, text)
-        if _NOT_FINITE.fullmatch(text):
+        if NOT_FINITE.fullmatch(text):
             self.note(event, "yaml-range", f"{text} is not a number that JSON has; quote it for text")
         return text
 

@@ -9,13 +9,16 @@ import re
 from typing import Any
 
 import pytest
+import yaml
 from build import document, steady
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
+from yaml._yaml import CParser
 
-from agenteval_cli.yaml_reader import MAX_BYTES, Path, Reading, position_of, read
+from agenteval_cli.yaml_plain import NotPlainError, plain_document
+from agenteval_cli.yaml_reader import MAX_BYTES, MAX_DEPTH, Path, Reading, _Builder, position_of, read
 
 
 def reading(text: str | bytes) -> Reading:
@@ -499,3 +502,16 @@ def test_plain_scalars_mean_what_they_mean_to_ruamel(text: str) -> None:
     except (ValueError, YAMLError):
         reject()  # 2031-99-99 is a text here and a fault to ruamel
     assert typed(value) == typed(expected)
+
+
+@given(st.binary(max_size=60) | st.text("abn:- \n[]{}&*!|'\"~,.<=012tT+eExo", max_size=40).map(str.encode))
+@steady
+def test_the_quick_way_reads_what_the_careful_one_reads(raw: bytes) -> None:
+    """What the quick way takes, the careful reader gives the same for; the rest it leaves to that one."""
+    try:
+        data = plain_document(CParser(raw).get_event, MAX_DEPTH)
+    except (NotPlainError, yaml.YAMLError):
+        return
+    builder = _Builder(raw)
+    assert json.dumps(builder.document()) == json.dumps(data)
+    assert builder.found == []

@@ -11,6 +11,7 @@ from agenteval_cli.problems import Problem, did_you_mean
 from agenteval_cli.rules import across, identity, proof, reading, sense, soundness
 from agenteval_cli.rules.across import number_is_meant
 from agenteval_cli.rules.interface import Rule
+from agenteval_cli.rules.parts import subject
 from agenteval_cli.yaml_reader import Document
 
 RULES: Mapping[str, Rule] = MappingProxyType(
@@ -34,10 +35,11 @@ def known_rules(names: Sequence[str]) -> list[str]:
 
 def problems_of(document: Document, data: Mapping[str, Any]) -> list[Problem]:
     """Every problem that one schema-valid case has by itself; `data` is the document's with its fixtures resolved."""
+    case = subject(data)
     return [
         document.problem(path, rule.name, words, severity=rule.severity)
         for rule, look in _LOOKS
-        for path, words in look(data)
+        for path, words in look(case)
     ]
 
 

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from agenteval_cli.rules.interface import Found, Rule
+from agenteval_cli.rules.interface import Found, Rule, Subject
 
 
-def _recording_fails(data: Mapping[str, Any]) -> Found:
-    if "recording" not in data:
+def _recording_fails(case: Subject) -> Found:
+    if "recording" not in case.data:
         return
     from agenteval_cli.proving import on_recording
 
-    verdict = on_recording(data)
+    verdict = on_recording(case.data)
     if verdict.status not in ("passed", "ungraded"):
         yield ("recording",), f"the recording fails its own case: {verdict.reason}"
 
 
-def nop_passes(data: Mapping[str, Any]) -> Found:
+def nop_passes(case: Subject) -> Found:
     """Whether an agent that answers nothing and calls nothing would pass."""
     from agenteval_cli.proving import on_nothing
 
-    if on_nothing(data).status == "passed":
+    if on_nothing(case.data).status == "passed":
         yield (), "an agent that answers nothing and calls no tool passes this case"
 
 

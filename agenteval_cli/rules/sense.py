@@ -10,8 +10,7 @@ from typing import Any
 from agenteval_cli import matchers
 from agenteval_cli.compare import kind_of, shown
 from agenteval_cli.problems import did_you_mean
-from agenteval_cli.rules.interface import Found, Path, Rule
-from agenteval_cli.rules.parts import calls, outcome_checks, parts, trajectories
+from agenteval_cli.rules.interface import Found, Path, Rule, Subject
 from agenteval_cli.units import seconds
 
 SMOKE_SECONDS = 60
@@ -26,8 +25,8 @@ should sounds that the this to useful valid very way well works
 _VAGUE = frozenset(_VAGUE_WORDS.split())
 
 
-def _checks_that_cannot_fail(data: Mapping[str, Any]) -> Found:
-    for path, check in outcome_checks(data):
+def _checks_that_cannot_fail(case: Subject) -> Found:
+    for path, check in case.checks:
         if "regex" in check and _matches_anything(check["regex"]):
             yield (*path, "regex"), f"/{check['regex']}/ is found in every text"
         if check.get("json_schema") in (True, {}):
@@ -37,7 +36,7 @@ def _checks_that_cannot_fail(data: Mapping[str, Any]) -> Found:
             yield from _vacuous(field, (*path, "field"))
         if "state" in check:
             yield from _vacuous(check["state"], (*path, "state"))
-    for path, call in calls(data):
+    for path, call in case.calls:
         if path[-2] == "required" and "times" in call and matchers.mismatch(call["times"], 0) is None:
             yield (*path, "times"), f"{shown(call['times'])} allows that the call never comes; forbid it, or require it"
 
@@ -49,7 +48,7 @@ def _vacuous(matcher: Any, path: Path) -> Found:
         yield (*path, "length"), "every length is at least 0"
     elif operator == "regex" and isinstance(matcher["regex"], str) and _matches_anything(matcher["regex"]):
         yield (*path, "regex"), f"/{matcher['regex']}/ is found in every text"
-    elif operator is None and isinstance(matcher, Mapping):
+    elif operator is None and isinstance(matcher, dict):
         for key, value in matcher.items():
             yield from _vacuous(value, (*path, key))
 
@@ -60,9 +59,9 @@ def _matches_anything(pattern: str) -> bool:
     return pattern_fault(pattern) is None and all(search(pattern, probe) is not None for probe in _PROBES)
 
 
-def _contradictions(data: Mapping[str, Any]) -> Found:
-    yield from _contradicting_texts(data)
-    for path, trajectory in trajectories(data):
+def _contradictions(case: Subject) -> Found:
+    yield from _contradicting_texts(case)
+    for path, trajectory in case.trajectories:
         required = {_tool(call) for call in trajectory.get("required", ())}
         whole = {_tool(call) for call in trajectory.get("forbidden", ()) if _is_whole(call)}
         for index, call in enumerate(trajectory.get("required", ())):
@@ -74,11 +73,11 @@ def _contradictions(data: Mapping[str, Any]) -> Found:
         for index, rule in enumerate(trajectory.get("order", ())):
             if {"first": rule["then"], "then": rule["first"]} in trajectory["order"] and rule["then"] in required:
                 yield (*path, "order", index), "another rule asks for the opposite order; the case can never pass"
-    yield from _more_than_the_limit(data)
+    yield from _more_than_the_limit(case)
 
 
-def _contradicting_texts(data: Mapping[str, Any]) -> Found:
-    for _, part in parts(data):
+def _contradicting_texts(case: Subject) -> Found:
+    for _, part in case.parts:
         wanted = [text for check in part.get("outcome", ()) for text in _texts(check.get("contains", ()))]
         for index, check in enumerate(part.get("outcome", ())):
             for text in _texts(check.get("not_contains", ())):
@@ -92,9 +91,9 @@ def _texts(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else list(value)
 
 
-def _more_than_the_limit(data: Mapping[str, Any]) -> Found:
-    limit = data.get("limits", {}).get("tool_calls")
-    required = data.get("trajectory", {}).get("required", ())
+def _more_than_the_limit(case: Subject) -> Found:
+    limit = case.data.get("limits", {}).get("tool_calls")
+    required = case.data.get("trajectory", {}).get("required", ())
     least = sum(_least_times(call) for call in required)
     if limit is not None and least > limit:
         yield ("limits", "tool_calls"), f"{least} calls are required and {limit} allowed; the case can never pass"
@@ -116,23 +115,23 @@ def _is_whole(call: Any) -> bool:
     return not isinstance(call, Mapping) or not call.keys() & {"arguments", "status"}
 
 
-def _unknown_tools(data: Mapping[str, Any]) -> Found:
-    names = _inventory(data)
+def _unknown_tools(case: Subject) -> Found:
+    names = _inventory(case)
     if not names:
         return
-    for path, name in _named_tools(data):
+    for path, name in _named_tools(case):
         if name not in names:
             yield path, f"the case has no tool '{name}'{did_you_mean(name, names)}"
 
 
-def _inventory(data: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    return {tool["name"]: tool for tool in data.get("tools", ()) if "name" in tool}
+def _inventory(case: Subject) -> dict[str, Mapping[str, Any]]:
+    return {tool["name"]: tool for tool in case.data.get("tools", ()) if "name" in tool}
 
 
-def _named_tools(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    for path, call in calls(data):
+def _named_tools(case: Subject) -> Iterator[tuple[Path, str]]:
+    for path, call in case.calls:
         yield path, call["tool"]
-    for path, trajectory in trajectories(data):
+    for path, trajectory in case.trajectories:
         for index, name in enumerate(trajectory.get("only", ())):
             yield (*path, "only", index), name
         for index, rule in enumerate(trajectory.get("order", ())):
@@ -144,13 +143,13 @@ def _named_tools(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
                 yield (*path, "recovery", index, "tool"), rule["tool"]
 
 
-def _arguments_outside_the_schema(data: Mapping[str, Any]) -> Found:
-    tools = _inventory(data)
-    for path, call in calls(data):
+def _arguments_outside_the_schema(case: Subject) -> Found:
+    tools = _inventory(case)
+    for path, call in case.calls:
         schema = tools.get(call["tool"], {}).get("parameters")
         if isinstance(schema, Mapping) and "arguments" in call:
             yield from _outside(schema, call["arguments"], (*path, "arguments"))
-    for index, tool in enumerate(data.get("tools", ())):
+    for index, tool in enumerate(case.data.get("tools", ())):
         schema = tool.get("parameters")
         for number, response in enumerate(tool.get("responses", ())):
             if isinstance(schema, Mapping) and "when" in response:
@@ -172,8 +171,8 @@ def _outside(schema: Mapping[str, Any], arguments: Mapping[str, Any], path: Path
                 yield (*path, key), f"the tool does not take this: {fault}"
 
 
-def _more_than_one_behaviour(data: Mapping[str, Any]) -> Found:
-    for path, trajectory in trajectories(data):
+def _more_than_one_behaviour(case: Subject) -> Found:
+    for path, trajectory in case.trajectories:
         groups = _groups(trajectory)
         if len(groups) > 1:
             words = "; ".join(" and ".join(sorted(tools)) for tools in groups)
@@ -205,8 +204,8 @@ def _join(groups: list[tuple[set[str], set[str]]], tools: set[str], values: set[
     groups.append((tools, values))
 
 
-def _vague_criteria(data: Mapping[str, Any]) -> Found:
-    for path, part in parts(data):
+def _vague_criteria(case: Subject) -> Found:
+    for path, part in case.parts:
         criteria = part.get("criteria", ())
         for index, criterion in enumerate([criteria] if isinstance(criteria, str) else criteria):
             text = criterion if isinstance(criterion, str) else criterion.get("text")
@@ -216,22 +215,24 @@ def _vague_criteria(data: Mapping[str, Any]) -> Found:
                 yield (*path, "criteria", *(() if isinstance(criteria, str) else (index,))), words_shown
 
 
-def _slow_smoke(data: Mapping[str, Any]) -> Found:
-    if data.get("tier") != "smoke":
+def _slow_smoke(case: Subject) -> Found:
+    if case.data.get("tier") != "smoke":
         return
-    timeout = data.get("limits", {}).get("timeout")
+    timeout = case.data.get("limits", {}).get("timeout")
     if timeout is not None and seconds(timeout) > SMOKE_SECONDS:
         yield (
             ("limits", "timeout"),
             f"{timeout} in tier smoke, which runs at every change; {SMOKE_SECONDS}s at the most",
         )
-    if data.get("attempts", 1) > SMOKE_ATTEMPTS:
-        words = f"{data['attempts']} attempts in tier smoke, which runs at every change; {SMOKE_ATTEMPTS} at the most"
+    if case.data.get("attempts", 1) > SMOKE_ATTEMPTS:
+        words = (
+            f"{case.data['attempts']} attempts in tier smoke, which runs at every change; {SMOKE_ATTEMPTS} at the most"
+        )
         yield ("attempts",), words
 
 
-def _unreachable_responses(data: Mapping[str, Any]) -> Found:
-    for index, tool in enumerate(data.get("tools", ())):
+def _unreachable_responses(case: Subject) -> Found:
+    for index, tool in enumerate(case.data.get("tools", ())):
         earlier: list[Mapping[str, Any]] = []
         for number, response in enumerate(tool.get("responses", ())):
             if any(_takes_all_of(before, response) for before in earlier):

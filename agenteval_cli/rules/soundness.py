@@ -9,14 +9,13 @@ from typing import Any
 from agenteval_cli import matchers
 from agenteval_cli.case import NO_OWN_TEXT
 from agenteval_cli.compare import kind_of, shown
-from agenteval_cli.rules.interface import Found, Path, Rule
-from agenteval_cli.rules.parts import calls, outcome_checks
+from agenteval_cli.rules.interface import Found, Path, Rule, Subject
 
 _PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 
 
-def _nothing_can_fail(data: Mapping[str, Any]) -> Found:
-    parts = [data, *data.get("turns", ())]
+def _nothing_can_fail(case: Subject) -> Found:
+    parts = [case.data, *case.data.get("turns", ())]
     if not any(_can_fail(part) for part in parts):
         words = "nothing can fail this case; give it outcome, trajectory, limits, match or a criterion with gate: true"
         yield (), words
@@ -35,52 +34,52 @@ def _has_gate(criteria: Any) -> bool:
     )
 
 
-def _reference_is_unused(data: Mapping[str, Any]) -> Found:
-    if data.get("expected_output") is None:
-        if "match" in data:
+def _reference_is_unused(case: Subject) -> Found:
+    if case.data.get("expected_output") is None:
+        if "match" in case.data:
             yield ("match",), "there is no expected_output to match"
-    elif "match" not in data and "criteria" not in data:
+    elif "match" not in case.data and "criteria" not in case.data:
         yield ("expected_output",), "compared by nothing; add match: exact or contains, or a criterion that uses it"
-    elif data.get("match") == "contains" and not isinstance(data["expected_output"], str):
+    elif case.data.get("match") == "contains" and not isinstance(case.data["expected_output"], str):
         yield ("expected_output",), "match: contains needs a text"
 
 
-def _last_message(data: Mapping[str, Any]) -> Found:
-    conversation = data.get("conversation")
-    if conversation and "input" not in data and conversation[-1]["role"] != "user":
+def _last_message(case: Subject) -> Found:
+    conversation = case.data.get("conversation")
+    if conversation and "input" not in case.data and conversation[-1]["role"] != "user":
         at: Path = ("conversation", len(conversation) - 1, "role")
         yield at, "the last message is the turn under test and must be the user's, or give input"
 
 
-def _one_way_in(data: Mapping[str, Any]) -> Found:
-    given = [key for key in ("input", "turns", "simulation") if key in data]
+def _one_way_in(case: Subject) -> Found:
+    given = [key for key in ("input", "turns", "simulation") if key in case.data]
     if len(given) > 1:
         yield (given[1],), f"{given[0]} is given too; a case has one of input, turns and simulation"
 
 
-def _bad_patterns(data: Mapping[str, Any]) -> Found:
+def _bad_patterns(case: Subject) -> Found:
     from agenteval_cli.patterns import pattern_fault
 
-    for path, check in outcome_checks(data):
+    for path, check in case.checks:
         if "regex" in check and (fault := pattern_fault(check["regex"])):
             yield (*path, "regex"), fault
 
 
-def _bad_schemas(data: Mapping[str, Any]) -> Found:
+def _bad_schemas(case: Subject) -> Found:
     from agenteval_cli.schemas import schema_fault
 
-    for path, check in outcome_checks(data):
+    for path, check in case.checks:
         if "json_schema" in check and (fault := schema_fault(check["json_schema"])):
             yield (*path, "json_schema"), f"not a JSON Schema: {fault}"
-    for index, tool in enumerate(data.get("tools", ())):
+    for index, tool in enumerate(case.data.get("tools", ())):
         if "parameters" in tool and (fault := schema_fault(tool["parameters"])):
             yield ("tools", index, "parameters"), f"not a JSON Schema: {fault}"
 
 
-def _bad_fields(data: Mapping[str, Any]) -> Found:
+def _bad_fields(case: Subject) -> Found:
     from agenteval_cli.jsonpath import path_fault
 
-    for path, check in outcome_checks(data):
+    for path, check in case.checks:
         if "field" not in check:
             continue
         field = check["field"]
@@ -96,11 +95,11 @@ def _bad_fields(data: Mapping[str, Any]) -> Found:
             yield from matchers.operator_faults(names[0], field[names[0]], (*at, names[0]))
 
 
-def _bad_matchers(data: Mapping[str, Any]) -> Found:
-    for path, check in outcome_checks(data):
+def _bad_matchers(case: Subject) -> Found:
+    for path, check in case.checks:
         if "state" in check:
             yield from matchers.faults(check["state"], (*path, "state"))
-    for path, call in calls(data):
+    for path, call in case.calls:
         if "arguments" in call:
             yield from matchers.faults(call["arguments"], (*path, "arguments"))
         if "times" in call:
@@ -114,11 +113,11 @@ def _bad_times(times: Any, path: Path) -> Found:
         yield path, f"{shown(times)} is not a count; write a whole number, or a matcher such as {{gte: 2}}"
 
 
-def _unknown_variables(data: Mapping[str, Any]) -> Found:
-    names = {item["name"] for item in data.get("variables", ())}
+def _unknown_variables(case: Subject) -> Found:
+    names = {item["name"] for item in case.data.get("variables", ())}
     if names:
-        used = set(_PLACEHOLDER.findall(repr({key: data[key] for key in data if key not in NO_OWN_TEXT})))
-        for index, item in enumerate(data["variables"]):
+        used = set(_PLACEHOLDER.findall(repr({key: case.data[key] for key in case.data if key not in NO_OWN_TEXT})))
+        for index, item in enumerate(case.data["variables"]):
             if item["name"] not in used:
                 yield ("variables", index, "name"), f"{{{{{item['name']}}}}} stands nowhere in this case"
 
