@@ -13,6 +13,7 @@ from agenteval_cli import schemas
 from agenteval_cli.caches import ignored_folder
 from agenteval_cli.config import FILE_NAME, Config
 from agenteval_cli.errors import IncompleteError
+from agenteval_cli.writing import put
 
 FOLDER = ".agenteval/schemas"
 SETTINGS = ".vscode/settings.json"
@@ -65,5 +66,5 @@ def _merged(path: Path, settings: dict[str, Any]) -> str | None:
         return SETTINGS
     after = {**before, **settings, "yaml.schemas": {**before.get("yaml.schemas", {}), **settings["yaml.schemas"]}}
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(after, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    put(path, json.dumps(after, indent=2, ensure_ascii=False).encode() + b"\n")
     return None

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from agenteval_cli import forked, git, yaml_reader
+from agenteval_cli import forked, git, ledger, yaml_reader
 from agenteval_cli.caches import FOLDER, write_cache
 from agenteval_cli.digests import digest_of_input
 from agenteval_cli.escape import as_text
@@ -86,8 +86,14 @@ def _remembered(path: Path, folder: str) -> History | None:
 def _follow(root: Path, history: History, head: str, known_versions: Mapping[str, Version]) -> None:
     """Take in the commits from the tip to the head."""
     found = git.changes(root, history.folder, history.tip, head)
-    changes = [msgspec.structs.replace(change, file=as_text(change.file)) for change in found if _is_case(change.file)]
-    tree = {name: blob for name, blob in git.files_at(root, head, history.folder).items() if _is_case(name)}
+    changes = [
+        msgspec.structs.replace(change, file=as_text(change.file))
+        for change in found
+        if _is_case(change.file, history.folder)
+    ]
+    tree = {
+        name: blob for name, blob in git.files_at(root, head, history.folder).items() if _is_case(name, history.folder)
+    }
     blobs = {blob for change in changes for blob in (change.before, change.after) if blob} | set(tree.values())
     versions = {blob: known_versions[blob] for blob in blobs if blob in known_versions}
     versions.update(_read(root, [blob for blob in blobs if blob not in versions]))
@@ -138,8 +144,8 @@ def _read(root: Path, blobs: list[str]) -> dict[str, Version]:
     return {blob: version for part in done for blob, version in decode(part).items()}
 
 
-def _is_case(name: str) -> bool:
-    return name.endswith((".yaml", ".yml")) and not name.endswith("/retired.yaml")
+def _is_case(name: str, folder: str) -> bool:
+    return name.endswith((".yaml", ".yml")) and name != f"{folder}/{ledger.FILE_NAME}"
 
 
 def _version(raw: bytes) -> Version:

@@ -19,6 +19,7 @@ import msgspec
 
 from agenteval_cli.errors import IncompleteError, UsageError
 from agenteval_cli.records import FINISHED, RUN_FORMAT, AttemptRecord, RunRecord, TranscriptPlace, TranscriptRecord
+from agenteval_cli.writing import put
 
 RUN_ID = re.compile(r"[0-9]{8}T[0-9]{6}\.[0-9]{6}Z-[0-9a-f]{4}")
 _sync = getattr(os, "fdatasync", os.fsync)  # macOS has fsync only
@@ -45,18 +46,12 @@ class RunWriter:
             self._transcripts = _appended(folder / "transcripts.jsonl")
             self._attempts = _appended(folder / "attempts.jsonl")
             self.replace(record)
-            _sync_folder(folder)
             _sync_folder(folder.parent)
 
     def replace(self, record: RunRecord) -> None:
         """Write run.json beside the old one and move it into place."""
         with self._told():
-            beside = self.folder / "run.json.new"
-            with beside.open("wb") as file:
-                file.write(msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-            beside.replace(self.folder / "run.json")
+            put(self.folder / "run.json", msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
 
     def append(self, ended: Iterable[tuple[AttemptRecord, TranscriptRecord]]) -> list[AttemptRecord]:
         """Put attempts on disk: transcripts first, then the lines that point to them. Returns the lines' records."""

@@ -69,7 +69,7 @@ def validated(repository: Repository, start: Path, files: Sequence[str] = (), ch
     asked = {_from_root(repository, source, start, name) for name in files} if files else None
     named_elsewhere = {name: "" for name in asked or () if name not in listing}
     context, problems = context_of(repository, source)
-    known = _facts(repository, source, context, {**listing, **named_elsewhere})
+    known = facts_of(repository, source, context, {**listing, **named_elsewhere})
     problems += across.problems_of(source, known, asked)
     found, notes = _identity_problems(repository, source, known, asked)
     problems += found
@@ -116,7 +116,7 @@ def _from_root(repository: Repository, source: Source, start: Path, name: str) -
     return path
 
 
-def _facts(repository: Repository, source: Source, context: Context, listing: dict[str, str]) -> list[Facts]:
+def facts_of(repository: Repository, source: Source, context: Context, listing: dict[str, str]) -> list[Facts]:
     """The facts of each file: as remembered where its stamp is the same, read again where not."""
     cache = Cache(repository.root, source.name, context)
     known = cache.facts(listing)

@@ -22,6 +22,10 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "validate": "Check case files and the configuration.",
         "list": "List the cases.",
         "show": "Show one case, or its attempts in a run.",
+        "fmt": "Put case files into canonical form.",
+        "new": "Make a case.",
+        "retire": "Retire a case: its ID is never used again.",
+        "quarantine": "Have cases run without gating, for a time.",
         "schema": "Print a JSON Schema, or set up editors.",
         "run": "Run cases through an agent and keep every attempt.",
         "diff": "Compare two runs case by case.",
@@ -44,6 +48,10 @@ class _Commands(TyperGroup):
             near = did_you_mean(cmd_name, COMMANDS) or "; see `agenteval --help`"
             raise UsageError(f"no command '{cmd_name}'{near}")
         module = import_module(f"agenteval_cli.cli.{cmd_name}_command")
+        if hasattr(module, "app"):  # a group of commands
+            group = typer.main.get_command(module.app)
+            group.short_help = COMMANDS[cmd_name]
+            return group
         app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=_CONTEXT)
         app.command(cmd_name, short_help=COMMANDS[cmd_name])(module.command)
         return typer.main.get_command(app)

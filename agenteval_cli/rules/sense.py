@@ -8,15 +8,19 @@ from itertools import pairwise
 from typing import Any
 
 from agenteval_cli import matchers
-from agenteval_cli.compare import kind_of, shown
+from agenteval_cli.compare import kind_of, same, shown
 from agenteval_cli.problems import did_you_mean
-from agenteval_cli.rules.interface import Found, Path, Rule, Subject
+from agenteval_cli.rules.interface import Found, Part, Path, Rule, Subject
 from agenteval_cli.units import seconds
 
 SMOKE_SECONDS = 60
 SMOKE_ATTEMPTS = 5
-# Texts as unlike each other as can be: a pattern found in all of them is found in every answer.
-_PROBES = ("", "\u2603", "a b\n1", "-", "{}")
+_TELLING = re.compile(r"\(\?[=!<]|\\[AZbB]|[$^]")  # what a pattern can ask of a place without taking a character
+_MANY = 10**6
+# Keywords that may give a tool arguments which its `properties` do not name.
+_OPEN = frozenset(
+    {"additionalProperties", "patternProperties", "unevaluatedProperties", "allOf", "anyOf", "oneOf", "$ref"}
+)
 _VAGUE_WORDS = """
 a an and answer answers appropriate appropriately as be behaves correct correctly does ends fine good great helpful in
 is it its looks makes nice of ok okay output proper properly quality reasonable reply response responds right sense
@@ -37,8 +41,12 @@ def _checks_that_cannot_fail(case: Subject) -> Found:
         if "state" in check:
             yield from _vacuous(check["state"], (*path, "state"))
     for path, call in case.calls:
-        if path[-2] == "required" and "times" in call and matchers.mismatch(call["times"], 0) is None:
-            yield (*path, "times"), f"{shown(call['times'])} allows that the call never comes; forbid it, or require it"
+        if path[-2] == "required" and "times" in call and _allows(call["times"], 0) and _allows(call["times"], _MANY):
+            yield (*path, "times"), f"{shown(call['times'])} allows any number of calls; forbid it, or require it"
+
+
+def _allows(times: Any, count: int) -> bool:
+    return matchers.mismatch(times, count) is None
 
 
 def _vacuous(matcher: Any, path: Path) -> Found:
@@ -54,9 +62,15 @@ def _vacuous(matcher: Any, path: Path) -> Found:
 
 
 def _matches_anything(pattern: str) -> bool:
+    """A pattern that takes the empty text is found in every text: at either end, if it asks to stand at one of them."""
     from agenteval_cli.patterns import pattern_fault, search
 
-    return pattern_fault(pattern) is None and all(search(pattern, probe) is not None for probe in _PROBES)
+    without_start = re.sub(r"^(\(\?[a-z]+\))?(\^|\\A)", r"\1", pattern)
+    without_end = re.sub(r"(?<!\\)(\$|\\Z)$", "", pattern)
+    return any(
+        not _TELLING.search(asked) and pattern_fault(asked) is None and search(asked, "") is not None
+        for asked in {without_start, without_end}
+    )
 
 
 def _contradictions(case: Subject) -> Found:
@@ -77,14 +91,25 @@ def _contradictions(case: Subject) -> Found:
 
 
 def _contradicting_texts(case: Subject) -> Found:
-    for _, part in case.parts:
-        wanted = [text for check in part.get("outcome", ()) for text in _texts(check.get("contains", ()))]
-        for index, check in enumerate(part.get("outcome", ())):
-            for text in _texts(check.get("not_contains", ())):
-                clash = next((other for other in wanted if text in other), None)
-                if clash is not None:
-                    words = f"{shown(text)} must not be there, but {shown(clash)} must; the case can never pass"
-                    yield ("outcome", index, "not_contains"), words
+    """Texts that must and must not be there, in checks of the same turn that both gate."""
+    wanted = [
+        (_scope(path, check), text) for path, check in _gating(case) for text in _texts(check.get("contains", ()))
+    ]
+    for path, check in _gating(case):
+        for text in _texts(check.get("not_contains", ())):
+            clash = next((other for scope, other in wanted if scope == _scope(path, check) and text in other), None)
+            if clash is not None:
+                words = f"{shown(text)} must not be there, but {shown(clash)} must; the case can never pass"
+                yield (*path, "not_contains"), words
+
+
+def _gating(case: Subject) -> Iterator[Part]:
+    return ((path, check) for path, check in case.checks if check.get("severity") != "warning")
+
+
+def _scope(path: Path, check: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Which answer a check is about: that of its part of the case, or of the turn it names."""
+    return (*path[:-2], check.get("turn"))
 
 
 def _texts(value: Any) -> list[str]:
@@ -147,7 +172,7 @@ def _arguments_outside_the_schema(case: Subject) -> Found:
     tools = _inventory(case)
     for path, call in case.calls:
         schema = tools.get(call["tool"], {}).get("parameters")
-        if isinstance(schema, Mapping) and "arguments" in call:
+        if "forbidden" not in path and isinstance(schema, Mapping) and "arguments" in call:
             yield from _outside(schema, call["arguments"], (*path, "arguments"))
     for index, tool in enumerate(case.data.get("tools", ())):
         schema = tool.get("parameters")
@@ -158,14 +183,16 @@ def _arguments_outside_the_schema(case: Subject) -> Found:
 
 def _outside(schema: Mapping[str, Any], arguments: Mapping[str, Any], path: Path) -> Found:
     """Arguments that the tool's schema does not have, and plain values that it does not allow."""
+    from agenteval_cli.schemas import first_fault, schema_fault
+
     known = schema.get("properties", {})
     for key, value in arguments.items():
+        if matchers.operator_of(value) in ("absent", "not"):
+            continue
         if key not in known:
-            if known and schema.get("additionalProperties", False) is False:
+            if known and not schema.keys() & _OPEN:
                 yield (*path, key), f"the tool has no argument '{key}'{did_you_mean(key, known)}"
         elif matchers.operator_of(value) is None and not isinstance(value, Mapping | list):
-            from agenteval_cli.schemas import first_fault, schema_fault
-
             fault = None if schema_fault(known[key]) else first_fault(known[key], value)
             if fault:
                 yield (*path, key), f"the tool does not take this: {fault}"
@@ -245,7 +272,7 @@ def _takes_all_of(before: Mapping[str, Any], response: Mapping[str, Any]) -> boo
     """Whether an earlier response is never used up and asks for nothing that this one does not ask for too."""
     wants = response.get("when", {})
     conditions = before.get("when", {})
-    return "times" not in before and all(key in wants and wants[key] == value for key, value in conditions.items())
+    return "times" not in before and all(key in wants and same(value, wants[key]) for key, value in conditions.items())
 
 
 RULES = (
