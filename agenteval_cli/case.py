@@ -114,7 +114,7 @@ def case_from(file: str, data: dict[str, Any]) -> Case:
         files=tuple(data.get("files", ())),
         tools=tuple(_tool(tool) for tool in data.get("tools", ()) if "name" in tool),
         limits=_limits(data.get("limits", {})),
-        attempts=data.get("attempts"),
+        attempts=_whole(data.get("attempts")),
         min_pass_rate=float(data.get("min_pass_rate", 1.0)),
         outcome=_outcome(data),
         trajectory=_trajectory(data.get("trajectory", {})),
@@ -153,7 +153,13 @@ def _tool(data: Mapping[str, Any]) -> Tool:
 
 def _limits(data: Mapping[str, Any]) -> Limits:
     timeout = seconds(data["timeout"]) if "timeout" in data else None
-    return Limits(**{**data, "timeout": timeout})
+    whole = {key: int(value) for key, value in data.items() if key not in ("timeout", "cost")}
+    return Limits(timeout=timeout, cost=data.get("cost"), **whole)
+
+
+def _whole(value: float | None) -> int | None:
+    """2.0 is a whole number to JSON Schema, and an int from here on."""
+    return None if value is None else int(value)
 
 
 def _outcome(data: Mapping[str, Any]) -> tuple[OutcomeCheck, ...]:
@@ -183,7 +189,7 @@ def _trajectory(data: Mapping[str, Any]) -> Trajectory:
         forbidden=tuple(map(_call, data["forbidden"])) if "forbidden" in data else None,
         only=tuple(data["only"]) if "only" in data else None,
         order=tuple(OrderRule(**rule) for rule in data["order"]) if "order" in data else None,
-        max_repeats=data.get("max_repeats"),
+        max_repeats=_whole(data.get("max_repeats")),
     )
 
 

@@ -55,8 +55,15 @@ def check(context: Context, file: str, raw: bytes) -> tuple[Facts, Document | No
     broken = schemas.problems_in(document, "case")
     if broken:
         return Facts(file, case_id, problems=(*problems, *broken)), None
-    problems += _against(context, document)
-    problems += rules.problems_of(document, shared.with_tools(data, context.fixtures))
+    against = list(_against(context, document))
+    # Where a fixture is not there nobody knows the inventory, and no rule is asked about it.
+    tools = (
+        []
+        if any(problem.rule == "unknown-fixture" for problem in against)
+        else shared.inventory(data, context.fixtures)
+    )
+    problems += against
+    problems += rules.problems_of(document, tools)
     facts = Facts(
         file,
         case_id,

@@ -31,9 +31,12 @@ def with_tools(data: dict[str, Any], fixtures: Mapping[str, Fixture]) -> dict[st
 
     `{use: shop}` stands for all tools of the fixture; with a `name` for that one, its other keys overriding.
     """
-    if not any("use" in tool for tool in data.get("tools", ())):
-        return data
-    return {**data, "tools": [found for tool in data["tools"] for found in _stands_for(tool, fixtures)]}
+    return {**data, "tools": inventory(data, fixtures)} if "tools" in data else data
+
+
+def inventory(data: Mapping[str, Any], fixtures: Mapping[str, Fixture]) -> list[Tool]:
+    """The case's tools, those of its fixtures included."""
+    return [found for tool in data.get("tools", ()) for found in _stands_for(tool, fixtures)]
 
 
 def _stands_for(tool: Tool, fixtures: Mapping[str, Fixture]) -> Iterator[Tool]:

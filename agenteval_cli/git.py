@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
+from agenteval_cli.errors import UsageError
+
 _OWN_VARIABLES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR")
 SUBMODULE = "160000"
+LINK = "120000"
 
 
 class GitState(msgspec.Struct, frozen=True):
@@ -21,13 +24,24 @@ class GitState(msgspec.Struct, frozen=True):
     dirty: bool | None = None
 
 
-class Change(msgspec.Struct, frozen=True):
-    """One file of one commit: its blob before and after, None where it was not there."""
+class HistoryError(Exception):
+    """git could not tell what history holds: a partial clone away from its remote, a damaged repository."""
 
-    commit: str
+
+class Change(msgspec.Struct, frozen=True):
+    """One file of one commit beside one parent: its blob before and after, None where it was not there."""
+
     file: str
     before: str | None
     after: str | None
+
+
+class CommitChanges(msgspec.Struct, frozen=True):
+    """What a commit changed beside each of its parents that it differs from; `parents` counts all of them."""
+
+    commit: str
+    parents: int
+    beside: list[list[Change]]
 
 
 def top_of(folder: Path) -> Path | None:
@@ -73,14 +87,19 @@ def is_ancestor(root: Path, old: str, new: str) -> bool:
 
 
 def staged_files(root: Path, folder: str) -> dict[str, str] | None:
-    """Path and blob of every file in the index below the folder; None outside git. Conflicted entries have no blob."""
+    """Path and blob of every file in the index below the folder; None outside git.
+
+    A file in conflict has the blob "", and links and submodules are left out.
+    """
     raw = _git(root, "ls-files", "--stage", "-z", "--", folder)
     if raw is None:
         return None
-    entries = [
-        (facts.split(b" "), name) for facts, _, name in (part.partition(b"\t") for part in raw.split(b"\0") if part)
-    ]
-    return {os.fsdecode(name): blob.decode() for (mode, blob, _), name in entries if mode.decode() != SUBMODULE}
+    found: dict[str, str] = {}
+    for facts, _, name in (part.partition(b"\t") for part in raw.split(b"\0") if part):
+        mode, blob, stage = facts.decode().split(" ")
+        if mode not in (SUBMODULE, LINK):
+            found[os.fsdecode(name)] = blob if stage == "0" else ""
+    return found
 
 
 def submodules(root: Path, folder: str) -> list[str]:
@@ -88,6 +107,11 @@ def submodules(root: Path, folder: str) -> list[str]:
     raw = _git(root, "ls-files", "--stage", "-z", "--", folder) or b""
     entries = (part.partition(b"\t") for part in raw.split(b"\0") if part)
     return [os.fsdecode(name) for facts, _, name in entries if facts.startswith(SUBMODULE.encode())]
+
+
+def has_file(root: Path, commit: str, file: str) -> bool:
+    """Whether a commit has the file, by its path from the root."""
+    return bool(_git(root, "ls-tree", "-z", "--name-only", commit, "--", file))
 
 
 def files_at(root: Path, commit: str, folder: str) -> dict[str, str]:
@@ -98,18 +122,22 @@ def files_at(root: Path, commit: str, folder: str) -> dict[str, str]:
 
 
 def contents(root: Path, blobs: Iterable[str]) -> dict[str, bytes]:
-    """What the blobs hold, read by one git process."""
+    """What the blobs hold, read by one git process. Raises HistoryError where git cannot read them."""
     wanted = list(dict.fromkeys(blobs))
     if not wanted:
         return {}
-    raw = _git(root, "cat-file", "--batch", "--buffer", stdin="\n".join(wanted).encode() + b"\n") or b""
+    raw = _git(root, "cat-file", "--batch", "--buffer", stdin="\n".join(wanted).encode() + b"\n")
+    if raw is None:
+        raise HistoryError("git cannot read what old commits hold")
     found: dict[str, bytes] = {}
     at = 0
     while at < len(raw):
         line = raw.index(b"\n", at)
         name, *facts = raw[at:line].decode().split(" ")
         at = line + 1
-        if len(facts) == 2:
+        if len(facts) != 2:
+            raise HistoryError("git does not have what old commits hold")
+        if facts:
             size = int(facts[1])
             found[name] = raw[at : at + size]
             at += size + 1
@@ -132,37 +160,33 @@ def log_of(root: Path, file: str, most: int) -> list[LogEntry]:
     return [LogEntry(*line) for line in lines if len(line) == 3]
 
 
-def changes(root: Path, folder: str, since: str | None, until: str) -> Iterator[Change]:
-    """Every change of a file below the folder in the commits of `until` that `since` does not have, oldest first.
+def changes(root: Path, folder: str, since: str | None, until: str) -> list[CommitChanges]:
+    """What the commits of `until` that `since` does not have changed below the folder, oldest first.
 
-    A merge counts with what it has unlike each of its parents.
+    A merge is compared with each of its parents. Raises HistoryError where git cannot tell.
     """
     span = [until] if since is None else [until, f"^{since}"]
-    form = [
-        "--topo-order",
-        "--reverse",
-        "--raw",
-        "--no-renames",
-        "--no-abbrev",
-        "-z",
-        "--format=%x01%H",
-        "-c",
-        "--relative",
-    ]
-    raw = _git(root, "log", *form, *span, "--", folder)
-    commit = ""
-    parts = iter((raw or b"").split(b"\0"))
+    form = ["--topo-order", "--reverse", "--raw", "--no-renames", "--no-abbrev", "-z", "--format=%x01%H %P"]
+    raw = _git(root, "log", *form, "--full-history", "-m", "--relative", *span, "--", folder)
+    if raw is None:
+        raise HistoryError("git cannot read the history")
+    found: list[CommitChanges] = []
+    parts = iter(raw.split(b"\0"))
     for part in parts:
         text = part.lstrip(b"\n")
         if text.startswith(b"\x01"):
-            commit = text[1:].decode()
+            commit, *parents = text[1:].decode().split()
+            if not found or found[-1].commit != commit:
+                found.append(CommitChanges(commit, len(parents), []))
+            found[-1].beside.append([])
         elif text.startswith(b":"):
-            parents = len(text) - len(text.lstrip(b":"))
-            blobs = text.lstrip(b":").split(b" ")[parents + 1 :]
-            before = next((blob for blob in blobs[:parents] if blob.strip(b"0")), None)
-            after = blobs[parents] if blobs[parents].strip(b"0") else None
-            name = os.fsdecode(next(parts))
-            yield Change(commit, name, before.decode() if before else None, after.decode() if after else None)
+            before, after = text.split(b" ")[2:4]
+            found[-1].beside[-1].append(Change(os.fsdecode(next(parts)), _blob(before), _blob(after)))
+    return found
+
+
+def _blob(name: bytes) -> str | None:
+    return name.decode() if name.strip(b"0") else None
 
 
 def _git(folder: Path, *arguments: str, stdin: bytes = b"", failing_is_fine: bool = False) -> bytes | None:
@@ -172,9 +196,29 @@ def _git(folder: Path, *arguments: str, stdin: bytes = b"", failing_is_fine: boo
     """
     env = {name: value for name, value in os.environ.items() if name not in _OWN_VARIABLES}
     env["GIT_OPTIONAL_LOCKS"] = "0"
+    env["LC_ALL"] = "C"
+    done = _ran(folder, arguments, env, stdin)
+    if (
+        done is not None
+        and done.returncode == 128
+        and "GIT_DIR" in os.environ
+        and b"not a git repository" in done.stderr
+    ):
+        # A repository that only git was told of, as in `git --git-dir=… --work-tree=… commit`.
+        told = {name: os.environ[name] for name in ("GIT_DIR", "GIT_WORK_TREE") if name in os.environ}
+        done = _ran(folder, arguments, {**env, **told}, stdin)
+    if done is None:
+        return None
+    if b"dubious ownership" in done.stderr:
+        raise UsageError(f"git will not read {folder}: {done.stderr.decode(errors='replace').splitlines()[0]}")
+    return done.stdout if done.returncode == 0 or failing_is_fine else None
+
+
+def _ran(
+    folder: Path, arguments: tuple[str, ...], env: dict[str, str], stdin: bytes
+) -> subprocess.CompletedProcess[bytes] | None:
     command = ["git", "-C", os.fspath(folder), "-c", "core.quotePath=false", *arguments]
     try:
-        done = subprocess.run(command, env=env, input=stdin, capture_output=True, check=False)
+        return subprocess.run(command, env=env, input=stdin, capture_output=True, check=False)
     except FileNotFoundError:
         return None
-    return done.stdout if done.returncode == 0 or failing_is_fine else None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from agenteval_cli import ledger, schemas, yaml_reader
+from agenteval_cli import ledger, rules, schemas, yaml_reader
 from agenteval_cli.case import Case, case_from, filled
 from agenteval_cli.checking import Context, Facts, check
 from agenteval_cli.config import FILE_NAME, Config, config_from
@@ -94,9 +94,12 @@ def check_file(source: Source, context: Context, name: str) -> tuple[Facts, Docu
     try:
         raw = source.raw(name)
     except OSError as error:
-        words = f"cannot be read: {error.strerror}"
-        return Facts(name, problems=(Problem(file=name, line=1, column=1, rule="file", message=words),)), None
+        return Facts(name, problems=(_unreadable(name, error),)), None
     return check(context, name, raw)
+
+
+def _unreadable(name: str, error: OSError) -> Problem:
+    return Problem(file=name, line=1, column=1, rule="file", message=f"cannot be read: {error.strerror}")
 
 
 def read_ledger(repository: Repository, source: Source) -> tuple[Ledger, list[Problem]]:
@@ -122,11 +125,15 @@ def context_of(repository: Repository, source: Source) -> tuple[Context, list[Pr
 
 
 def _fixture(source: Source, name: str) -> tuple[Fixture | None, list[Problem]]:
-    reading = yaml_reader.read(name, source.raw(name))
+    try:
+        raw = source.raw(name)
+    except OSError as error:
+        return None, [_unreadable(name, error)]
+    reading = yaml_reader.read(name, raw)
     problems = list(reading.problems)
     if reading.document is None:
         return None, problems
-    problems += schemas.problems_in(reading.document, "fixture")
+    problems += schemas.problems_in(reading.document, "fixture") or rules.problems_of_fixture(reading.document)
     broken = any(problem.severity == "error" for problem in problems)
     return None if broken else fixture_from(name, reading.document.data), problems
 

@@ -7,9 +7,30 @@ from pathlib import Path
 from typing import Protocol
 
 from agenteval_cli import git
-from agenteval_cli.errors import UsageError
+from agenteval_cli.errors import IncompleteError, UsageError
 
 Stamp = str
+
+
+def is_yaml(name: str) -> bool:
+    """Whether a file is YAML by its ending, in whatever case."""
+    return name.lower().endswith((".yaml", ".yml"))
+
+
+def _stamp(entry: os.DirEntry[str]) -> Stamp:
+    """Times, size and number of a file; the time of the last change of any of them cannot be set back."""
+    try:
+        facts = entry.stat()
+    except OSError:  # a link that leads nowhere: reading it will tell
+        return ""
+    return f"{max(facts.st_mtime_ns, facts.st_ctime_ns)}-{facts.st_mtime_ns}-{facts.st_size}-{facts.st_ino}"
+
+
+def _leads_to_a_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 class Source(Protocol):
@@ -35,21 +56,26 @@ class WorkingTree:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.left_out: set[str] = set()  # links to folders, which are not followed
 
     def listing(self, folder: str) -> dict[str, Stamp]:
-        top = os.path.join(self.root, folder)  # noqa: PTH118  # names are compared by the thousand: see docs/performance.md
+        top = os.path.join(self.root, folder)  # noqa: PTH118  # names by the thousand: see docs/performance.md
         found: dict[str, Stamp] = {}
         folders = [(top, folder.rstrip("/"))] if os.path.isdir(top) else []  # noqa: PTH112
         while folders:
             path, shown = folders.pop()
-            with os.scandir(path) as entries:
-                for entry in entries:
-                    name = entry.name
-                    if name.endswith((".yaml", ".yml")) and entry.is_file():
-                        facts = entry.stat()
-                        found[f"{shown}/{name}"] = f"{facts.st_mtime_ns}-{facts.st_size}-{facts.st_ino}"
-                    elif not name.startswith(".") and entry.is_dir(follow_symlinks=False):
-                        folders.append((entry.path, f"{shown}/{name}"))
+            try:
+                entries = list(os.scandir(path))
+            except OSError as error:
+                raise IncompleteError(f"the folder {shown}/ cannot be read: {error.strerror}") from error
+            for entry in entries:
+                name = f"{shown}/{entry.name}"
+                if is_yaml(entry.name) and not entry.is_dir(follow_symlinks=False):
+                    found[name] = _stamp(entry)
+                elif entry.is_dir(follow_symlinks=False):
+                    folders.append((entry.path, name))
+                elif entry.is_symlink() and _leads_to_a_folder(entry):
+                    self.left_out.add(name)
         return dict(sorted(found.items()))
 
     def raw(self, name: str) -> bytes:
@@ -70,18 +96,19 @@ class _Blobs:
     def listing(self, folder: str) -> dict[str, Stamp]:
         inside = f"{folder.rstrip('/')}/"
         found = ((name, blob) for name, blob in self._blobs.items() if name.startswith(inside))
-        return dict(sorted((name, blob) for name, blob in found if name.endswith((".yaml", ".yml"))))
+        return dict(sorted((name, blob) for name, blob in found if is_yaml(name)))
 
     def fetch(self, names: list[str]) -> None:
         """Read many at once: one git process instead of one each."""
-        wanted = [self._blobs[name] for name in names if name in self._blobs]
+        wanted = [blob for blob in map(self._blobs.get, names) if blob]
         self._contents.update(git.contents(self.root, [blob for blob in wanted if blob not in self._contents]))
 
     def raw(self, name: str) -> bytes:
+        blob = self._blobs.get(name)
+        if not blob:
+            why = "it is not in git" if blob is None else "it is in conflict; resolve it and `git add` it"
+            raise FileNotFoundError(2, why, name)
         self.fetch([name])
-        blob = self._blobs.get(name, "")
-        if blob not in self._contents:
-            raise FileNotFoundError(2, "git does not have it", name)
         return self._contents[blob]
 
     def has(self, name: str) -> bool:

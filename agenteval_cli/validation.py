@@ -11,13 +11,16 @@ import msgspec
 
 from agenteval_cli import forked, rules
 from agenteval_cli.checking import Context, Facts, check
-from agenteval_cli.errors import UsageError
+from agenteval_cli.config import FILE_NAME
+from agenteval_cli.errors import IncompleteError, UsageError
 from agenteval_cli.escape import is_text
 from agenteval_cli.fixtures import with_tools
+from agenteval_cli.git import HistoryError
 from agenteval_cli.history import Version, history_of
+from agenteval_cli.ledger import FILE_NAME as LEDGER
 from agenteval_cli.problems import Problem, in_reading_order
 from agenteval_cli.repository import Repository, case_files, check_file, context_of, read_ledger
-from agenteval_cli.rules import across, identity, proof
+from agenteval_cli.rules import across, identity, proof, reading
 from agenteval_cli.rules.parts import subject
 from agenteval_cli.sources import Index, Source, WorkingTree
 from agenteval_cli.validation_cache import Cache
@@ -25,7 +28,7 @@ from agenteval_cli.validation_cache import Cache
 MANY = 200  # files that are worth a second process
 
 
-_ALWAYS = frozenset({"file", "schema", "yaml-syntax", "yaml-empty", "yaml-size", "yaml-encoding", "yaml-documents"})
+_ALWAYS = frozenset({"schema", *(rule.name for rule in reading.RULES if rule.leaves_no_document)})
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +70,7 @@ def validated(repository: Repository, start: Path, files: Sequence[str] = (), ch
     source: Source = Index(repository.root) if choice.staged else WorkingTree(repository.root)
     listing = case_files(repository, source)
     asked = {_from_root(repository, source, start, name) for name in files} if files else None
-    named_elsewhere = {name: "" for name in asked or () if name not in listing}
+    named_elsewhere = {name: "" for name in asked or () if name not in listing and not _is_no_case(repository, name)}
     context, problems = context_of(repository, source)
     known = facts_of(repository, source, context, {**listing, **named_elsewhere})
     problems += across.problems_of(source, known, asked)
@@ -77,7 +80,18 @@ def validated(repository: Repository, start: Path, files: Sequence[str] = (), ch
     if choice.prove:
         problems += _unproved(source, context, asked or listing)
     told = in_reading_order(problem for problem in problems if choice.counts(problem))
+    notes += tuple(f"{name} is a link to a folder and was not followed" for name in sorted(_links(source)))
     return Report(len(known) if asked is None else len(asked), tuple(told), notes)
+
+
+def _is_no_case(repository: Repository, name: str) -> bool:
+    """Whether a named file is one of those that are looked at anyway: the ledger, a fixture, the configuration."""
+    config = repository.config
+    return name in (FILE_NAME, f"{config.cases}/{LEDGER}") or name.startswith(f"{config.fixtures}/")
+
+
+def _links(source: Source) -> set[str]:
+    return source.left_out if isinstance(source, WorkingTree) else set()
 
 
 def _identity_problems(
@@ -86,14 +100,17 @@ def _identity_problems(
     """IDs held against the ledger and the git history; what vanished is told whichever files were asked about."""
     ledger, problems = read_ledger(repository, source)
     versions = {facts.blob: Version(facts.id, facts.input) for facts in known if facts.blob}
-    history = history_of(repository.root, repository.config.cases, versions)
     notes = []
+    try:
+        history = history_of(repository.root, repository.config.cases, versions)
+    except HistoryError as error:
+        raise IncompleteError(f"{error}: IDs could not be held against it; is this a partial clone?") from error
     if history is None:
         notes.append("not a git repository: IDs were not held against history")
     elif history.shallow:
         notes.append("history is shallow: IDs from before its cut were not seen; `git fetch --unshallow` brings them")
     retired = {known_id.casefold(): reason for known_id, reason in ledger.reasons.items()}
-    lives, present = (history.lives, history.present) if history else ({}, set())
+    lives, present = (history.lives, history.present) if history else ({}, {})
     for finding in identity.findings(known, retired, lives, present):
         if asked is None or finding.file in asked or finding.rule == "vanished-case":
             problems.append(across.located(source, finding))

@@ -132,6 +132,14 @@ def position_of(document: Document, path: Path, *, at_key: bool = False) -> Posi
     return (1, 1)
 
 
+def conflict_line(raw: bytes) -> int | None:
+    """The line on which merge conflict markers begin, unless the text says that it is about them; or None."""
+    if b"<<<<<<<" not in raw or CONFLICT_MARKERS_INTENDED in raw:
+        return None
+    marker = _CONFLICT.search(raw)
+    return raw.count(b"\n", 0, marker.start()) + 1 if marker else None
+
+
 def _byte_faults(file: str, raw: bytes) -> tuple[Problem, ...]:
     """Faults that are seen in the bytes, before any parser can misread them."""
     if len(raw) > MAX_BYTES:

@@ -115,7 +115,7 @@ def _number(value: float) -> str:
         return str(value)
     if not math.isfinite(value):
         raise UsageError(f"{value} is not a number that a file can hold")
-    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    return str(int(value)) if value.is_integer() and abs(value) < 1e16 else repr(value)
 
 
 def _text(text: str, *, in_flow: bool) -> str:

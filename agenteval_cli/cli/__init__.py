@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -135,7 +136,7 @@ def _usage(error: Any) -> str:
 
 def _report(error: AgentevalError, arguments: Sequence[str]) -> None:
     problems = error.problems if isinstance(error, InvalidFilesError) else ()
-    if "--json" in arguments:
+    if _wants_json(arguments):
         import msgspec
 
         from agenteval_cli.cli.console import print_json
@@ -145,6 +146,11 @@ def _report(error: AgentevalError, arguments: Sequence[str]) -> None:
     for problem in problems:
         _say(str(problem), name="")
     _say(f"{len(problems)} problems; nothing was done" if len(problems) > 1 else "" if problems else str(error))
+
+
+def _wants_json(arguments: Sequence[str]) -> bool:
+    """Whether the command line asks for JSON, in either of the ways there are."""
+    return bool({"--json", "--format=json"} & set(arguments)) or ("--format", "json") in pairwise(arguments)
 
 
 def _say(words: str, name: str = "agenteval: ") -> None:

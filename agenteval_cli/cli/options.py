@@ -42,12 +42,24 @@ Changed = Annotated[
 def entered(directory: str) -> Path:
     """The folder the command works in, made the current one. Raises UsageError where there is none."""
     try:
-        if "GIT_INDEX_FILE" in os.environ:  # a hook's path, relative to where git started us
-            os.environ["GIT_INDEX_FILE"] = str(Path(os.environ["GIT_INDEX_FILE"]).absolute())
+        _settle_the_index(directory)
         os.chdir(directory)
         return Path.cwd()
     except OSError as error:
         raise UsageError(f"-C {directory}: {error.strerror}") from error
+
+
+def _settle_the_index(directory: str) -> None:
+    """A hook's GIT_INDEX_FILE is relative to where git started us, and is not the index of another repository."""
+    index = os.environ.get("GIT_INDEX_FILE")
+    if index is None:
+        return
+    from agenteval_cli import git
+
+    if git.top_of(Path.cwd()) != git.top_of(Path(directory).absolute()):
+        del os.environ["GIT_INDEX_FILE"]
+    else:
+        os.environ["GIT_INDEX_FILE"] = str(Path(index).absolute())
 
 
 def changed_ids(repository: Repository, loaded: Loaded, ref: str | None) -> frozenset[str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import quote
@@ -46,7 +47,7 @@ def _sarif_rule(name: str) -> dict[str, Any]:
 def _result(problem: Problem) -> dict[str, Any]:
     where = f"{problem.path}: " if problem.path else ""
     region = {"startLine": problem.line, "startColumn": problem.column}
-    location = {"artifactLocation": {"uri": quote(problem.file)}, "region": region}
+    location = {"artifactLocation": {"uri": quote(os.fsencode(problem.file))}, "region": region}
     return {
         "ruleId": problem.rule,
         "level": problem.severity,

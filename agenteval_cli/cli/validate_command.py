@@ -9,7 +9,7 @@ import typer
 
 from agenteval_cli.cli.console import coloured, count, print_json, result, safe, say
 from agenteval_cli.cli.options import Directory, Json, Quiet, Verbose, entered
-from agenteval_cli.errors import ExitCode
+from agenteval_cli.errors import ExitCode, InvalidFilesError
 
 if TYPE_CHECKING:
     from agenteval_cli.validation import Report
@@ -48,12 +48,20 @@ def command(
     if explain is not None:
         return _explain(explain, json=json)
     from agenteval_cli.repository import open_repository
-    from agenteval_cli.validation import Choice, validated
+    from agenteval_cli.validation import Choice, Report, validated
 
     start = entered(directory)
     choice = Choice(staged=staged, prove=prove, select=tuple(select or ()), ignore=tuple(ignore or ()))
-    report = validated(open_repository(start), start, files or [], choice)
-    _print(report, Format.JSON if json else output, quiet=quiet, verbose=verbose)
+    form = Format.JSON if json else output
+    try:
+        repository = open_repository(start)
+    except InvalidFilesError as error:
+        if form not in (Format.GITHUB, Format.SARIF):
+            raise
+        report = Report(1, error.problems)
+    else:
+        report = validated(repository, start, files or [], choice)
+    _print(report, form, quiet=quiet, verbose=verbose)
     return ExitCode.USAGE if report.errors else ExitCode.OK
 
 

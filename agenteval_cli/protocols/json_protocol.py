@@ -31,6 +31,8 @@ class JsonProtocol:
         response = _one_document(without_escapes(text).removeprefix("\ufeff").strip())
         if not schemas.is_valid("response", response):
             raise UnreadableAnswerError(_first_fault(response))
+        if response["output"] in (None, "") and not response.get("tool_calls"):
+            raise UnreadableAnswerError("the agent answered nothing and called no tool; the answer is empty")
         return msgspec.structs.replace(
             transcript_from(response), bytes_replaced=replaced, notes=tuple(_unknown_keys(response))
         )

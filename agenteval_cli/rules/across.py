@@ -121,8 +121,21 @@ def _missing_files(source: Source, known: Sequence[Facts]) -> Iterator[Finding]:
         for index, name in enumerate(facts.files):
             if name.startswith("/") or ".." in name.split("/"):
                 yield Finding(facts.file, ("files", index), "missing-file", f"{name} is outside the repository")
-            elif not source.has(name):
+            elif source.has(name):
+                yield from _markers(source, facts, index)
+            else:
                 yield Finding(facts.file, ("files", index), "missing-file", f"{name} is not there")
+
+
+def _markers(source: Source, facts: Facts, index: int) -> Iterator[Finding]:
+    """Merge conflict markers in a file that the agent gets would become part of what it is asked."""
+    try:
+        line = yaml_reader.conflict_line(source.raw(facts.files[index]))
+    except OSError:
+        return
+    if line is not None:
+        words = f"merge conflict markers in {facts.files[index]}, line {line}"
+        yield Finding(facts.file, ("files", index), "conflict-markers", words)
 
 
 def _past_quarantines(known: Sequence[Facts]) -> Iterator[Finding]:

@@ -9,18 +9,29 @@ from agenteval_cli.rules.across import Facts, Finding
 from agenteval_cli.rules.interface import Rule
 
 
+class Lineage(Protocol):
+    """One case that had an ID: see history.Lineage."""
+
+    file: str
+    born_in: str
+    died_in: str | None
+
+
 class Life(Protocol):
     """What these rules need to know of an ID's past: see history.Life."""
 
     id: str
     file: str
-    asked: set[str]
     died_in: str | None
-    reused_in: str | None
+
+    @property
+    def lineages(self) -> Sequence[Lineage]: ...
+    def lineage_of(self, asked: str | None) -> int | None: ...
+    def other_case(self, asked: str | None) -> Lineage | None: ...
 
 
 def findings(
-    known: Sequence[Facts], retired: Mapping[str, str], lives: Mapping[str, Life], present: set[str]
+    known: Sequence[Facts], retired: Mapping[str, str], lives: Mapping[str, Life], present: Mapping[str, str | None]
 ) -> Iterator[Finding]:
     """What is wrong with the IDs of `known`, the cases there are now.
 
@@ -36,26 +47,29 @@ def findings(
             )
             yield Finding(facts.file, ("id",), "retired-id", words)
         elif life := lives.get(folded):
-            yield from _reused(facts, life, in_head=folded in present)
+            yield from _reused(facts, life, present)
     yield from _vanished(known, retired, lives, present)
 
 
-def _reused(facts: Facts, life: Life, *, in_head: bool) -> Iterator[Finding]:
+def _reused(facts: Facts, life: Life, present: Mapping[str, str | None]) -> Iterator[Finding]:
     """An ID that was gone and is back must be the same case."""
-    where = None
-    if life.reused_in is not None:
-        where = f"since {life.reused_in[:12]}"
-    elif not in_head and life.died_in and facts.input and facts.input not in life.asked:
-        where = f"though that case went away in {life.died_in[:12]}"
-    if where:
-        words = (
-            f"the ID '{facts.id}' once named another case ({life.file}) and names this one {where}; give it a new ID"
-        )
-        yield Finding(facts.file, ("id",), "reused-id", words)
+    folded = str(facts.id).casefold()
+    asked = facts.input
+    if folded in present and life.lineage_of(asked) is None:
+        asked = present[folded]  # edited since the last commit: the case that was committed is what counts
+    elif asked is None:
+        return
+    other = life.other_case(asked)
+    if other is not None:
+        own = life.lineage_of(asked)
+        since = f"since {life.lineages[own].born_in[:12]} " if own is not None else ""
+        gone = f"though that case went away in {str(other.died_in)[:12]}"
+        words = f"the ID '{facts.id}' once named another case ({other.file}) and names this one {since}{gone}"
+        yield Finding(facts.file, ("id",), "reused-id", f"{words}; give it a new ID")
 
 
 def _vanished(
-    known: Sequence[Facts], retired: Mapping[str, str], lives: Mapping[str, Life], present: set[str]
+    known: Sequence[Facts], retired: Mapping[str, str], lives: Mapping[str, Life], present: Mapping[str, str | None]
 ) -> Iterator[Finding]:
     there = {facts.id.casefold() for facts in known if facts.id is not None}
     unreadable = {facts.file for facts in known if facts.id is None}

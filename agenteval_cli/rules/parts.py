@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agenteval_cli.rules.interface import Part, Path, Subject
 
 
-def subject(data: Mapping[str, Any]) -> Subject:
-    """The case taken apart."""
+def subject(data: Mapping[str, Any], tools: Sequence[Mapping[str, Any]] | None = None) -> Subject:
+    """The case taken apart; `tools` is its inventory where that is not just what it says itself."""
     parts: list[Part] = [((), data)]
     parts += ((("turns", index), turn) for index, turn in enumerate(data.get("turns", ())))
     checks = [
@@ -19,7 +19,7 @@ def subject(data: Mapping[str, Any]) -> Subject:
     ]
     trajectories = [((*path, "trajectory"), part["trajectory"]) for path, part in parts if "trajectory" in part]
     calls = [call for path, trajectory in trajectories for call in _calls(path, trajectory)]
-    return Subject(data, parts, checks, trajectories, calls)
+    return Subject(data, list(data.get("tools", ())) if tools is None else tools, parts, checks, trajectories, calls)
 
 
 def _calls(path: Path, trajectory: Mapping[str, Any]) -> Iterator[Part]:

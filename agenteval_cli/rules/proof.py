@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agenteval_cli.rules.interface import Found, Rule, Subject
+from agenteval_cli.rules.soundness import has_gate
 
 
 def _recording_fails(case: Subject) -> Found:
@@ -19,8 +20,13 @@ def nop_passes(case: Subject) -> Found:
     """Whether an agent that answers nothing and calls nothing would pass."""
     from agenteval_cli.proving import on_nothing
 
-    if on_nothing(case.data).status == "passed":
+    if on_nothing(case.data).status == "passed" and not _needs_a_judge(case):
         yield (), "an agent that answers nothing and calls no tool passes this case"
+
+
+def _needs_a_judge(case: Subject) -> bool:
+    """Whether a criterion gates or turns have checks, which this grading does not reach."""
+    return "turns" in case.data or any(has_gate(part.get("criteria", ())) for _, part in case.parts)
 
 
 RULES = (

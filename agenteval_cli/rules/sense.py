@@ -150,7 +150,7 @@ def _unknown_tools(case: Subject) -> Found:
 
 
 def _inventory(case: Subject) -> dict[str, Mapping[str, Any]]:
-    return {tool["name"]: tool for tool in case.data.get("tools", ()) if "name" in tool}
+    return {tool["name"]: tool for tool in case.tools if "name" in tool}
 
 
 def _named_tools(case: Subject) -> Iterator[tuple[Path, str]]:
@@ -186,6 +186,8 @@ def _outside(schema: Mapping[str, Any], arguments: Mapping[str, Any], path: Path
     from agenteval_cli.schemas import first_fault, schema_fault
 
     known = schema.get("properties", {})
+    if not isinstance(known, Mapping):
+        return
     for key, value in arguments.items():
         if matchers.operator_of(value) in ("absent", "not"):
             continue

@@ -9,6 +9,7 @@ from typing import Any
 from agenteval_cli import matchers
 from agenteval_cli.case import NO_OWN_TEXT
 from agenteval_cli.compare import kind_of, shown
+from agenteval_cli.problems import did_you_mean
 from agenteval_cli.rules.interface import Found, Path, Rule, Subject
 
 _PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
@@ -24,11 +25,12 @@ def _nothing_can_fail(case: Subject) -> Found:
 def _can_fail(part: Mapping[str, Any]) -> bool:
     outcome = any(check.get("severity") != "warning" for check in part.get("outcome", ()))
     return (
-        outcome or any(key in part for key in ("trajectory", "limits", "match")) or _has_gate(part.get("criteria", ()))
+        outcome or any(key in part for key in ("trajectory", "limits", "match")) or has_gate(part.get("criteria", ()))
     )
 
 
-def _has_gate(criteria: Any) -> bool:
+def has_gate(criteria: Any) -> bool:
+    """Whether one of the criteria gates."""
     return not isinstance(criteria, str) and any(
         isinstance(criterion, Mapping) and criterion.get("gate") is True for criterion in criteria
     )
@@ -122,6 +124,29 @@ def _unknown_variables(case: Subject) -> Found:
                 yield ("variables", index, "name"), f"{{{{{item['name']}}}}} stands nowhere in this case"
 
 
+def _unfilled_placeholders(case: Subject) -> Found:
+    names = {item["name"] for item in case.data.get("variables", ())}
+    if names:
+        for key, value in case.data.items():
+            unknown = [name for name in _PLACEHOLDER.findall(repr(value)) if name not in names]
+            if unknown and key not in NO_OWN_TEXT:
+                yield (key,), f"no variable '{unknown[0]}' fills {{{{{unknown[0]}}}}}{did_you_mean(unknown[0], names)}"
+
+
+def _misplaced_checks(case: Subject) -> Found:
+    for key in ("input", "metadata", "state"):
+        data = case.data.get(key)
+        found = {name: value for name, value in data.items() if name in _CHECKS} if isinstance(data, dict) else {}
+        for name, value in found.items():
+            if isinstance(value, list | dict):
+                yield (
+                    (key, name),
+                    f"{name} stands inside {key}, where it checks nothing; indent it less if it is a check",
+                )
+
+
+_CHECKS = frozenset({"outcome", "trajectory", "criteria", "limits"})
+
 RULES = (
     Rule(
         name="no-checks",
@@ -177,5 +202,19 @@ RULES = (
         why="Often the placeholder is misspelt, and the agent would read the braces.",
         severity="warning",
         look=_unknown_variables,
+    ),
+    Rule(
+        name="unknown-placeholder",
+        summary="a placeholder that no variable of the case fills",
+        why="The braces stay as they are: the agent reads them, and a check for them always or never holds.",
+        severity="warning",
+        look=_unfilled_placeholders,
+    ),
+    Rule(
+        name="misplaced-checks",
+        summary="checks that are indented into input, metadata or state",
+        why="There they are data, and check nothing.",
+        severity="warning",
+        look=_misplaced_checks,
     ),
 )
