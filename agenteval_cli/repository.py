@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from agenteval_cli import ledger, rules, schemas, yaml_reader
+from agenteval_cli import git, ledger, rules, schemas, yaml_reader
 from agenteval_cli.case import Case, case_from, filled
 from agenteval_cli.checking import Context, Facts, check
 from agenteval_cli.config import FILE_NAME, Config, config_from
@@ -68,8 +68,16 @@ def case_files(repository: Repository, source: Source) -> dict[str, Stamp]:
     files = source.listing(repository.config.cases)
     files.pop(f"{repository.config.cases}/{ledger.FILE_NAME}", None)
     if not files:
-        raise UsageError(f"no case files under {repository.config.cases}/; `agenteval new` makes one")
+        empty = submodules_not_there(repository, source)
+        hint = f"{empty[0]} is a submodule that is not checked out" if empty else "`agenteval new` makes one"
+        raise UsageError(f"no case files under {repository.config.cases}/; {hint}")
     return files
+
+
+def submodules_not_there(repository: Repository, source: Source) -> list[str]:
+    """Submodules among the cases whose folder is empty: their cases were not looked at."""
+    empty = source.empty_folders if isinstance(source, WorkingTree) else set()
+    return sorted(empty & set(git.submodules(repository.root, repository.config.cases))) if empty else []
 
 
 def load(repository: Repository, files: Sequence[str] | None = None, source: Source | None = None) -> Loaded:
@@ -133,9 +141,10 @@ def _fixture(source: Source, name: str) -> tuple[Fixture | None, list[Problem]]:
     problems = list(reading.problems)
     if reading.document is None:
         return None, problems
-    problems += schemas.problems_in(reading.document, "fixture") or rules.problems_of_fixture(reading.document)
-    broken = any(problem.severity == "error" for problem in problems)
-    return None if broken else fixture_from(name, reading.document.data), problems
+    broken = schemas.problems_in(reading.document, "fixture")
+    if broken:
+        return None, [*problems, *broken]
+    return fixture_from(name, reading.document.data), [*problems, *rules.problems_of_fixture(reading.document)]
 
 
 def _loaded(source: Source, context: Context, document: Document) -> LoadedCase:

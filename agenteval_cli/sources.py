@@ -57,6 +57,7 @@ class WorkingTree:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.left_out: set[str] = set()  # links to folders, which are not followed
+        self.empty_folders: set[str] = set()
 
     def listing(self, folder: str) -> dict[str, Stamp]:
         top = os.path.join(self.root, folder)  # noqa: PTH118  # names by the thousand: see docs/performance.md
@@ -68,6 +69,8 @@ class WorkingTree:
                 entries = list(os.scandir(path))
             except OSError as error:
                 raise IncompleteError(f"the folder {shown}/ cannot be read: {error.strerror}") from error
+            if not entries:
+                self.empty_folders.add(shown)
             for entry in entries:
                 name = f"{shown}/{entry.name}"
                 if is_yaml(entry.name) and not entry.is_dir(follow_symlinks=False):

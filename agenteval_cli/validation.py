@@ -11,15 +11,15 @@ import msgspec
 
 from agenteval_cli import forked, rules
 from agenteval_cli.checking import Context, Facts, check
-from agenteval_cli.config import FILE_NAME
-from agenteval_cli.errors import IncompleteError, UsageError
+from agenteval_cli.config import FILE_NAME, config_from
+from agenteval_cli.errors import UsageError
 from agenteval_cli.escape import is_text
 from agenteval_cli.fixtures import with_tools
 from agenteval_cli.git import HistoryError
-from agenteval_cli.history import Version, history_of
+from agenteval_cli.history import History, Version, history_of
 from agenteval_cli.ledger import FILE_NAME as LEDGER
 from agenteval_cli.problems import Problem, in_reading_order
-from agenteval_cli.repository import Repository, case_files, check_file, context_of, read_ledger
+from agenteval_cli.repository import Repository, case_files, check_file, context_of, read_ledger, submodules_not_there
 from agenteval_cli.rules import across, identity, proof, reading
 from agenteval_cli.rules.parts import subject
 from agenteval_cli.sources import Index, Source, WorkingTree
@@ -68,6 +68,8 @@ def validated(repository: Repository, start: Path, files: Sequence[str] = (), ch
     """
     rules.known_rules([*choice.select, *choice.ignore])
     source: Source = Index(repository.root) if choice.staged else WorkingTree(repository.root)
+    if choice.staged and source.has(FILE_NAME):
+        repository = Repository(repository.root, config_from(FILE_NAME, source.raw(FILE_NAME)))
     listing = case_files(repository, source)
     asked = {_from_root(repository, source, start, name) for name in files} if files else None
     named_elsewhere = {name: "" for name in asked or () if name not in listing and not _is_no_case(repository, name)}
@@ -80,8 +82,7 @@ def validated(repository: Repository, start: Path, files: Sequence[str] = (), ch
     if choice.prove:
         problems += _unproved(source, context, asked or listing)
     told = in_reading_order(problem for problem in problems if choice.counts(problem))
-    notes += tuple(f"{name} is a link to a folder and was not followed" for name in sorted(_links(source)))
-    return Report(len(known) if asked is None else len(asked), tuple(told), notes)
+    return Report(len(known) if asked is None else len(asked), tuple(told), (*notes, *_passed_over(repository, source)))
 
 
 def _is_no_case(repository: Repository, name: str) -> bool:
@@ -90,8 +91,12 @@ def _is_no_case(repository: Repository, name: str) -> bool:
     return name in (FILE_NAME, f"{config.cases}/{LEDGER}") or name.startswith(f"{config.fixtures}/")
 
 
-def _links(source: Source) -> set[str]:
-    return source.left_out if isinstance(source, WorkingTree) else set()
+def _passed_over(repository: Repository, source: Source) -> Iterator[str]:
+    """What lies among the cases and was not looked at."""
+    links = source.left_out if isinstance(source, WorkingTree) else set()
+    yield from (f"{name} is a link to a folder and was not followed" for name in sorted(links))
+    for name in submodules_not_there(repository, source):
+        yield f"{name} is a submodule that is not checked out: `git submodule update --init`"
 
 
 def _identity_problems(
@@ -99,22 +104,28 @@ def _identity_problems(
 ) -> tuple[list[Problem], tuple[str, ...]]:
     """IDs held against the ledger and the git history; what vanished is told whichever files were asked about."""
     ledger, problems = read_ledger(repository, source)
-    versions = {facts.blob: Version(facts.id, facts.input) for facts in known if facts.blob}
-    notes = []
-    try:
-        history = history_of(repository.root, repository.config.cases, versions)
-    except HistoryError as error:
-        raise IncompleteError(f"{error}: IDs could not be held against it; is this a partial clone?") from error
-    if history is None:
-        notes.append("not a git repository: IDs were not held against history")
-    elif history.shallow:
-        notes.append("history is shallow: IDs from before its cut were not seen; `git fetch --unshallow` brings them")
+    history, notes = _history(repository, known)
     retired = {known_id.casefold(): reason for known_id, reason in ledger.reasons.items()}
     lives, present = (history.lives, history.present) if history else ({}, {})
     for finding in identity.findings(known, retired, lives, present):
         if asked is None or finding.file in asked or finding.rule == "vanished-case":
             problems.append(across.located(source, finding))
-    return problems, tuple(notes)
+    return problems, notes
+
+
+def _history(repository: Repository, known: Sequence[Facts]) -> tuple[History | None, tuple[str, ...]]:
+    """The history of IDs, and what kept it from being seen whole."""
+    versions = {facts.blob: Version(facts.id, facts.input) for facts in known if facts.blob}
+    try:
+        history = history_of(repository.root, repository.config.cases, versions)
+    except (HistoryError, UsageError) as error:
+        return None, (f"{error}: IDs were not held against history",)
+    if history is None:
+        return None, ("not a git repository: IDs were not held against history",)
+    if history.shallow:
+        note = "history is shallow: IDs from before its cut were not seen; `git fetch --unshallow` brings them"
+        return history, (note,)
+    return history, ()
 
 
 def _unproved(source: Source, context: Context, names: Iterable[str]) -> Iterator[Problem]:

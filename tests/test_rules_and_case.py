@@ -128,7 +128,8 @@ def test_a_number_that_loses_a_zero_is_fine_only_where_a_number_is_meant(
     ],
 )
 def test_a_variable_that_fills_nothing_is_a_warning(tmp_path: Path, text: str, unused: bool) -> None:
-    found = told(tmp_path, GREET.replace("input: Hello", f"variables: [{{name: who, value: Ada}}]\n{text}"))
+    told_all = told(tmp_path, GREET.replace("input: Hello", f"variables: [{{name: who, value: Ada}}]\n{text}"))
+    found = [line for line in told_all if "unknown-placeholder" not in line]
     warning = "a.yaml:3:20: warning: variables[0].name: {{who}} stands nowhere in this case [unused-variable]"
     assert found == ([warning] if unused else [])
 

@@ -54,7 +54,8 @@ def command(
     choice = Choice(staged=staged, prove=prove, select=tuple(select or ()), ignore=tuple(ignore or ()))
     form = Format.JSON if json else output
     try:
-        repository = open_repository(start)
+        # Files may be named from above the repository that holds them, as a hook at git's root does.
+        repository = open_repository((start / files[0]).parent if files else start)
     except InvalidFilesError as error:
         if form not in (Format.GITHUB, Format.SARIF):
             raise
