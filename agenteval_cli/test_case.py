@@ -7,69 +7,31 @@
 
 from __future__ import annotations
 
-import math
 import os
-import re
 import secrets
 import string
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 from msgspec import UNSET
 
 from agenteval_cli import schemas, yaml_reader, yaml_writer
+from agenteval_cli.case_fields import RECORDED, by_field, fault_of, is_recorded, settled, timeout_text
 from agenteval_cli.compare import same
 from agenteval_cli.digests import canonical
 from agenteval_cli.errors import UsageError
-from agenteval_cli.problems import did_you_mean, shown_path
+from agenteval_cli.json_values import decimal_text, json_value, kind_of
+from agenteval_cli.problems import did_you_mean
 from agenteval_cli.rules import number_is_meant
-from agenteval_cli.units import seconds
+
+__all__ = ["CASE_FORMAT", "DEFAULT_TIMEOUT", "TestCase", "decimal_text", "json_value"]
 
 DEFAULT_TIMEOUT = 30.0
 CASE_FORMAT = 1
-
-# What a recording holds, and the field that holds it here.
-_RECORDED: Mapping[str, str] = MappingProxyType(
-    {
-        "output": "actual_output",
-        "messages": "messages",
-        "tool_calls": "tool_calls",
-        "reasoning": "reasoning",
-        "retrieval_context": "retrieval_context",
-        "usage": "usage",
-        "cost": "cost",
-        "latency_ms": "latency_ms",
-        "state": "end_state",
-        "model": "model",
-        "trace_id": "trace_id",
-    }
-)
-_OTHER_NAMES: Mapping[str, str] = MappingProxyType(
-    {
-        "title": "name",
-        "expected": "expected_output",
-        "expectedOutput": "expected_output",
-        "actual": "actual_output",
-        "actualOutput": "actual_output",
-        "match_type": "match",
-    }
-)
-_OWN_KEYS = frozenset(
-    ["schema", "id", "title", "tags", "metadata", "input", "expected_output", "match", "criteria", "recording"]
-)
-_INSTEAD: Mapping[str, str] = MappingProxyType(
-    {
-        "expected_contains": "outcome: [{contains: [...]}]",
-        "expected_not_contains": "outcome: [{not_contains: [...]}]",
-        "expected_schema": "outcome: [{json_schema: {...}}]",
-    }
-)
-_DURATION = re.compile(r"[0-9]+(\.[0-9]+)?(ms|s|m|h)")
 _ID_LETTERS = string.ascii_lowercase + string.digits
 
 
@@ -128,9 +90,9 @@ class TestCase:
     _id_made: str = field(init=False, default_factory=_made_id)
 
     def __post_init__(self) -> None:
-        for name, value in _settled({name: getattr(self, name) for name in _FIELDS}).items():
+        for name, value in settled({name: getattr(self, name) for name in _FIELDS}).items():
             object.__setattr__(self, name, value)
-        if words := _fault_of(self.to_case()):
+        if words := fault_of(self.to_case()):
             raise ValueError(words)
 
     @classmethod
@@ -143,8 +105,8 @@ class TestCase:
         or there twice.
         """
         if not isinstance(mapping, Mapping):
-            raise TypeError(f"a case is a mapping, not {_a(mapping)}")
-        given = _by_field(mapping)
+            raise TypeError(f"a case is a mapping, not {kind_of(mapping)}")
+        given = by_field(mapping, _FIELDS)
         if "schema" in given and not same(CASE_FORMAT, given.pop("schema")):
             raise ValueError(f"schema: this version reads format {CASE_FORMAT}, not {mapping['schema']!r}")
         own = {name: given.pop(name) for name in _FIELDS if name in given}
@@ -162,7 +124,7 @@ class TestCase:
         for a file that cannot be read. Numbers that were probably meant as text are told by a UserWarning.
         """
         if not isinstance(text_or_path, str | os.PathLike):
-            raise TypeError(f"give a YAML text or a path, not {_a(text_or_path)}")
+            raise TypeError(f"give a YAML text or a path, not {kind_of(text_or_path)}")
         text = os.fspath(text_or_path)
         is_yaml = isinstance(text_or_path, str) and ("\n" in text or ": " in text or text[:1] in ("{", ""))
         file, raw = ("text", text.encode("utf-8", "surrogatepass")) if is_yaml else (text, Path(text).read_bytes())
@@ -184,7 +146,7 @@ class TestCase:
     def _of_item(cls, index: int, item: Any) -> TestCase:
         pair = isinstance(item, tuple | list) and len(item) == 2
         if not pair and not isinstance(item, Mapping):
-            raise TypeError(f"item {index}: give a mapping or a pair (input, expected output), not {_a(item)}")
+            raise TypeError(f"item {index}: give a mapping or a pair (input, expected output), not {kind_of(item)}")
         try:
             return cls(*item) if pair else cls.from_dict(item)
         except TypeError as error:
@@ -210,9 +172,9 @@ class TestCase:
         """
         limits = {
             **self.more.get("limits", {}),
-            **({} if self.timeout is None else {"timeout": _text_of(self.timeout)}),
+            **({} if self.timeout is None else {"timeout": timeout_text(self.timeout)}),
         }
-        recording = {key: getattr(self, name) for key, name in _RECORDED.items()}
+        recording = {key: getattr(self, name) for key, name in RECORDED.items()}
         said = {
             "title": self.name,
             "tags": self.tags or None,
@@ -222,7 +184,7 @@ class TestCase:
             "expected_output": self.expected_output,
             "match": self.match,
             "criteria": self.criteria or None,
-            "recording": {key: value for key, value in recording.items() if _is_recorded(key, value)} or None,
+            "recording": {key: value for key, value in recording.items() if is_recorded(key, value)} or None,
         }
         data = {**self.more, **{key: value for key, value in said.items() if value is not None}}
         data.update(schema=CASE_FORMAT, id=self.id or self._id_made)
@@ -279,225 +241,6 @@ class TestCase:
 
 
 _FIELDS = tuple(spec.name for spec in fields(TestCase) if spec.init)
-
-
-# ---- values that do not change
-
-
-def json_value(
-    value: Any,
-    place: str,
-    of_mapping: Callable[[dict[str, Any]], Any] = dict,
-    of_list: Callable[[list[Any]], Any] = list,
-    depth: int = 0,
-) -> Any:
-    """A deep copy of a JSON value, its mappings and lists (tuples are lists) made by the two functions.
-
-    Raises TypeError for what JSON does not have; ValueError for numbers that it does not, and for endless nesting.
-    """
-    if depth > yaml_reader.MAX_DEPTH:
-        raise ValueError(f"{place} is nested deeper than {yaml_reader.MAX_DEPTH} levels")
-    if isinstance(value, Mapping):
-        keys = [_key(key, place) for key in value]
-        items = zip(keys, value.values(), strict=True)
-        return of_mapping({k: json_value(v, f"{place}.{k}", of_mapping, of_list, depth + 1) for k, v in items})
-    if isinstance(value, list | tuple):
-        found = enumerate(value)
-        return of_list([json_value(v, f"{place}[{i}]", of_mapping, of_list, depth + 1) for i, v in found])
-    return _scalar(value, place)
-
-
-def _key(key: Any, place: str) -> str:
-    if not isinstance(key, str):
-        raise TypeError(f"{place}: the key {key!r} is {_a(key)}; keys are texts")
-    return str.__str__(key)
-
-
-def _scalar(value: Any, place: str) -> Any:
-    """A text, a number, a boolean or None; of a subclass (an enum, say) what it is underneath."""
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, float):
-        if math.isfinite(value):
-            return float(value)
-        raise ValueError(f"{place}: {value} is not a number that JSON has")
-    raise TypeError(f"{place} is {_a(value)}; give a JSON value: text, number, boolean, None, list or mapping")
-
-
-def decimal_text(value: Any, place: str) -> str:
-    """An amount as plain decimal text, every digit kept: a text, a Decimal, a whole number, or a float as it prints.
-
-    Raises TypeError for what is no amount; ValueError for one that is none, below 0 or endless.
-    """
-    if isinstance(value, bool) or not isinstance(value, str | Decimal | int | float):
-        raise TypeError(f"{place} is {_a(value)}; give a decimal text such as '0.05', or a Decimal")
-    try:
-        amount = Decimal(str(value))
-    except InvalidOperation:
-        raise ValueError(f"{place}: {value!r} is not an amount; give a decimal text such as '0.05'") from None
-    if not amount.is_finite() or amount < 0:
-        raise ValueError(f"{place}: {value!r} is not an amount of 0 or more")
-    return value if isinstance(value, str) and re.fullmatch(r"[0-9]+(\.[0-9]+)?", value) else f"{abs(amount):f}"
-
-
-def _refuse(*_: Any, **__: Any) -> NoReturn:
-    raise TypeError("what a TestCase holds does not change; make another with replace()")
-
-
-class _FrozenDict(dict[str, Any]):
-    """A dict that refuses to be changed."""
-
-    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (dict(self),)
-
-
-class _FrozenList(list[Any]):
-    """A list that refuses to be changed."""
-
-    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
-    append = clear = extend = insert = pop = remove = reverse = sort = _refuse
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (list(self),)
-
-
-def _frozen(value: Any, place: str) -> Any:
-    return json_value(value, place, _FrozenDict, _FrozenList)
-
-
-# ---- from what was given to fields
-
-
-def _settled(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a case as they are kept: copied, frozen, each of its kind."""
-    kept = {name: value if value is UNSET else _frozen(value, name) for name, value in given.items() if name != "cost"}
-    kept["cost"] = None if given["cost"] is None else decimal_text(given["cost"], "cost")
-    kept["criteria"] = (kept["criteria"],) if isinstance(kept["criteria"], str) else kept["criteria"]
-    for name in ("criteria", "tags", "messages", "tool_calls", "reasoning", "retrieval_context"):
-        kept[name] = _as_tuple(kept[name], name)
-    for name in ("metadata", "more"):
-        if not isinstance(kept[name], dict):
-            raise TypeError(f"{name} is a mapping, not {_a(given[name])}")
-    for name in ("name", "id", "match"):
-        if not isinstance(kept[name], str | None):
-            raise TypeError(f"{name} is a text, not {_a(given[name])}")
-    kept["timeout"] = _timeout(kept["timeout"])
-    _check_more(kept["more"])
-    if kept["actual_output"] is UNSET and any(_is_recorded(key, kept[name]) for key, name in _RECORDED.items()):
-        kept["actual_output"] = None
-    return kept
-
-
-def _is_recorded(key: str, value: Any) -> bool:
-    return value is not UNSET and (value is not None or key in ("output", "state"))
-
-
-def _as_tuple(value: Any, name: str) -> tuple[Any, ...] | None:
-    if not isinstance(value, list | tuple | None):
-        raise TypeError(f"{name} is a list, not {_a(value)}")
-    return None if value is None and name not in ("criteria", "tags") else tuple(value or ())
-
-
-def _timeout(value: Any) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, str) and _DURATION.fullmatch(value):
-        return seconds(value)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"timeout is a number of seconds, or a text such as '2m', not {value!r}")
-    if value < 0:
-        raise ValueError(f"timeout: {value!r} is less than 0 seconds")
-    return float(value)
-
-
-def _text_of(timeout: float) -> str:
-    """Seconds as a case file has them, every digit kept."""
-    return f"{Decimal(int(timeout)) if timeout.is_integer() else Decimal(repr(timeout)):f}s"
-
-
-def _check_more(more: Any) -> None:
-    for key, value in more.items():
-        if key in _OWN_KEYS and (key, value) != ("expected_output", None):
-            raise ValueError(f"more: '{key}' has a field of its own")
-        if key not in schemas.load("case")["properties"]:
-            raise ValueError(f"more: {_unknown(key)}")
-    limits = more.get("limits", {})
-    if not isinstance(limits, dict):
-        raise TypeError(f"more.limits is a mapping, not {_a(limits)}")
-    if "timeout" in limits:
-        raise ValueError("more.limits: give timeout as the field of that name")
-
-
-def _unknown(key: str) -> str:
-    known = ({*_FIELDS} - {"more"}) | schemas.load("case")["properties"].keys()
-    if key in _INSTEAD:
-        return f"unknown key '{key}'; write {_INSTEAD[key]}"
-    return f"unknown key '{key}'{did_you_mean(key, known) or '; docs/cases.md has the keys of a case'}"
-
-
-def _by_field(mapping: Mapping[str, Any]) -> dict[str, Any]:
-    """What a mapping says, by field; `schema`, and what else only case files say, by its own name."""
-    given: dict[str, Any] = {}
-    for key, value in _flat(mapping):
-        name = _OTHER_NAMES.get(key, key)
-        if name == "more" or (name not in _FIELDS and name not in schemas.load("case")["properties"]):
-            raise ValueError(_unknown(key))
-        if name in given:
-            raise ValueError(f"{name} is given twice, once as '{key}'")
-        given[name] = value
-    return given
-
-
-def _flat(mapping: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
-    """The items of a mapping, those of its recording and the timeout of its limits among them."""
-    for key, value in mapping.items():
-        if not isinstance(key, str):
-            raise TypeError(f"the key {key!r} is {_a(key)}; keys are texts")
-        if key == "recording" and isinstance(value, Mapping):
-            yield from ((_recorded_field(inner), item) for inner, item in value.items())
-            if "output" not in value:
-                raise ValueError("recording: the output is missing; null where there was no answer")
-        elif key == "limits" and isinstance(value, Mapping) and "timeout" in value:
-            yield "timeout", value["timeout"]
-            yield from [(key, rest)] if (rest := {k: v for k, v in value.items() if k != "timeout"}) else []
-        else:
-            yield key, value
-
-
-def _recorded_field(key: str) -> str:
-    if key not in _RECORDED:
-        raise ValueError(f"recording: unknown key '{key}'{did_you_mean(str(key), _RECORDED)}")
-    return _RECORDED[key]
-
-
-def _fault_of(data: Mapping[str, Any]) -> str | None:
-    """The first reason why this is not the data of a case file, in the words of the fields; None where it is."""
-    if schemas.is_valid("case", data):
-        return None
-    path, words, _ = next(iter(schemas.explanations("case", data)))
-    match path:
-        case ["title", *inner]:
-            path = ["name", *inner]
-        case ["recording", str(key), *inner]:
-            path = [_RECORDED.get(key, key), *inner]
-    return f"{shown_path(path)}: {words}" if path else words
-
-
-def _a(value: Any) -> str:
-    """What kind of thing a value is, with its article."""
-    if value is None:
-        return "None"
-    name = type(value).__name__.strip("_").removeprefix("Frozen").lower()
-    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
-
-
-# ---- from YAML
 
 
 def _read(file: str, raw: bytes) -> Any:
