@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from agenteval_cli import forked, rules
+from agenteval_cli import forked, git, rules
 from agenteval_cli.checking import Context, Facts, check
 from agenteval_cli.config import FILE_NAME, config_from
 from agenteval_cli.errors import UsageError
@@ -97,6 +97,9 @@ def _passed_over(repository: Repository, source: Source) -> Iterator[str]:
     yield from (f"{name} is a link to a folder and was not followed" for name in sorted(links))
     for name in submodules_not_there(repository, source):
         yield f"{name} is a submodule that is not checked out: `git submodule update --init`"
+    if isinstance(source, Index):
+        for name in git.submodules(repository.root, repository.config.cases):
+            yield f"{name} is a submodule, whose cases the index of this repository does not have"
 
 
 def _identity_problems(

@@ -39,6 +39,15 @@ def pids_in(ended: Ended) -> list[int]:
     return [int(word) for word in ended.stdout.split()]
 
 
+def wait_for(condition: object, seconds: float = 10.0) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if callable(condition) and condition():
+            return
+        time.sleep(0.02)
+    raise AssertionError("it did not come to that in time")
+
+
 def test_both_pipes_are_read_at_once(processes: Processes) -> None:
     ended = processes.run(shell("head -c 3000000 /dev/zero >&2; head -c 3000000 /dev/zero; echo end >&2"))
     assert (ended.why, ended.exit_code) == ("exited", 0)
@@ -67,7 +76,7 @@ def test_a_timeout_keeps_what_was_said_and_leaves_nothing_of_the_group(processes
     assert (ended.why, ended.exit_code, ended.signal) == ("timeout", None, signal.SIGTERM)
     assert time.monotonic() - began < 2.5
     assert len(pids_in(ended)) == 2
-    assert not any(map(alive, pids_in(ended)))
+    wait_for(lambda: not any(map(alive, pids_in(ended))), 2)
 
 
 def test_a_process_that_ignores_term_is_killed_after_the_grace(processes: Processes) -> None:
@@ -75,7 +84,7 @@ def test_a_process_that_ignores_term_is_killed_after_the_grace(processes: Proces
     ended = processes.run(shell("trap '' TERM; echo $$; while :; do sleep 600; done", seconds=0.3))
     assert (ended.why, ended.signal) == ("timeout", signal.SIGKILL)
     assert time.monotonic() - began < 2.3
-    assert not any(map(alive, pids_in(ended)))
+    wait_for(lambda: not any(map(alive, pids_in(ended))), 2)
 
 
 def test_a_process_may_say_goodbye_in_the_grace(processes: Processes) -> None:
@@ -88,7 +97,7 @@ def test_a_helper_that_holds_the_pipe_does_not_hold_the_answer(processes: Proces
     ended = processes.run(shell("sleep 600 & echo $!; exit 0"))
     assert (ended.why, ended.exit_code) == ("exited", 0)
     assert time.monotonic() - began < 2
-    assert not any(map(alive, pids_in(ended)))
+    wait_for(lambda: not any(map(alive, pids_in(ended))), 2)
 
 
 def test_a_crash_and_a_signal_are_told_apart(processes: Processes) -> None:
@@ -112,7 +121,7 @@ def test_a_cancelled_run_ends_its_processes_at_once(processes: Processes) -> Non
     ended = processes.run(shell("echo $$; sleep 600"))
     assert ended.why == "cancelled"
     assert time.monotonic() - began < 2
-    assert not any(map(alive, pids_in(ended)))
+    wait_for(lambda: not any(map(alive, pids_in(ended))), 2)
 
 
 def test_no_zombies_after_many(processes: Processes) -> None:
@@ -143,15 +152,6 @@ def with_stray(repo: Repo, sleep: str = "") -> Path:
 
 def noted(pids: Path) -> list[int]:
     return [int(line) for line in pids.read_text(encoding="utf-8").split()]
-
-
-def wait_for(condition: object, seconds: float = 10.0) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if callable(condition) and condition():
-            return
-        time.sleep(0.02)
-    raise AssertionError("it did not come to that in time")
 
 
 def test_a_daemon_that_left_its_session_is_ended_with_its_attempt(repo: Repo) -> None:
