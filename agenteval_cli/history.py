@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
 from agenteval_cli import forked, git, ledger, yaml_reader
 from agenteval_cli.caches import FOLDER, write_cache
+from agenteval_cli.checking import Facts
 from agenteval_cli.digests import digest_of_input
 from agenteval_cli.escape import as_text
 from agenteval_cli.git import Change, CommitChanges
 from agenteval_cli.sources import is_yaml
 
 MANY = 200  # blobs that are worth a second process
+_BATCH = 1000  # blobs that are held at once
 RECIPE = 4  # of the cache: raise it when what is kept, or how it is worked out, changes
 
 
@@ -74,10 +76,10 @@ class History(msgspec.Struct, array_like=True):
     shallow: bool = False
 
 
-def history_of(root: Path, folder: str, known_versions: Mapping[str, Version] | None = None) -> History | None:
+def history_of(root: Path, folder: str, facts_known: Iterable[Facts] = ()) -> History | None:
     """The history of the folder up to HEAD; None outside git. Empty where there is no commit yet.
 
-    `known_versions` are blobs that need not be read again. Raises git.HistoryError where git cannot tell.
+    Blobs whose facts are known need not be read again. Raises git.HistoryError where git cannot tell.
     """
     head, shallow = git.head_of(root)
     if shallow is None:
@@ -89,7 +91,8 @@ def history_of(root: Path, folder: str, known_versions: Mapping[str, Version] | 
     if known is None or known.shallow != shallow or not _leads_to(root, known.tip, head):
         known = History(RECIPE, folder, shallow=shallow)
     if known.tip != head:
-        _follow(root, known, head, known_versions or {})
+        versions = {facts.blob: Version(facts.id, facts.input) for facts in facts_known if facts.blob}
+        _follow(root, known, head, versions)
         with contextlib.suppress(OSError):
             write_cache(path, msgspec.msgpack.encode(known))
     return known
@@ -199,13 +202,19 @@ def _gone(life: Life, version: Version, commit: CommitChanges, has_file: Callabl
 
 def _read(root: Path, blobs: list[str]) -> dict[str, Version]:
     """Read blobs that nobody knows, on all cores where there are many."""
-    raws = list(git.contents(root, blobs).items())
-    if len(raws) < MANY:
-        return {blob: _version(raw) for blob, raw in raws}
+    if len(blobs) < MANY:
+        return dict(_versions(root, blobs))
     encode, decode = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder(dict[str, Version]).decode
-    pieces = forked.split(raws, os.cpu_count() or 1)
-    done = forked.each(pieces, lambda piece: encode({blob: _version(raw) for blob, raw in piece}))
+    pieces = forked.split(blobs, os.cpu_count() or 1)
+    done = forked.each(pieces, lambda piece: encode(dict(_versions(root, piece))))
     return {blob: version for part in done for blob, version in decode(part).items()}
+
+
+def _versions(root: Path, blobs: list[str]) -> Iterator[tuple[str, Version]]:
+    """Each blob with what it was, a batch at a time: no more than that is ever held."""
+    for start in range(0, len(blobs), _BATCH):
+        for blob, raw in git.contents(root, blobs[start : start + _BATCH]).items():
+            yield blob, _version(raw)
 
 
 def _version(raw: bytes) -> Version:

@@ -52,10 +52,12 @@ def faults(expected: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
         yield from operator_faults(operator, expected[operator], (*path, operator))
     elif isinstance(expected, dict):
         for key, value in expected.items():
-            yield from faults(value, (*path, key))
+            if isinstance(value, dict | list):
+                yield from faults(value, (*path, key))
     elif isinstance(expected, list):
         for index, value in enumerate(expected):
-            yield from faults(value, (*path, index))
+            if isinstance(value, dict | list):
+                yield from faults(value, (*path, index))
 
 
 def operator_faults(operator: str, operand: Any, path: Path) -> Iterator[tuple[Path, str]]:

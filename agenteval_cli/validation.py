@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from agenteval_cli.errors import UsageError
 from agenteval_cli.escape import is_text
 from agenteval_cli.fixtures import with_tools
 from agenteval_cli.git import HistoryError
-from agenteval_cli.history import History, Version, history_of
+from agenteval_cli.history import History, history_of
 from agenteval_cli.ledger import FILE_NAME as LEDGER
 from agenteval_cli.problems import Problem, in_reading_order
 from agenteval_cli.repository import Repository, case_files, check_file, context_of, read_ledger, submodules_not_there
@@ -118,9 +117,8 @@ def _identity_problems(
 
 def _history(repository: Repository, known: Sequence[Facts]) -> tuple[History | None, tuple[str, ...]]:
     """The history of IDs, and what kept it from being seen whole."""
-    versions = {facts.blob: Version(facts.id, facts.input) for facts in known if facts.blob}
     try:
-        history = history_of(repository.root, repository.config.cases, versions)
+        history = history_of(repository.root, repository.config.cases, known)
     except (HistoryError, UsageError) as error:
         return None, (f"{error}: IDs were not held against history",)
     if history is None:
@@ -165,7 +163,6 @@ def _checked(source: Source, context: Context, names: list[str]) -> list[Facts]:
     if odd:
         names = [name for name in names if is_text(name)]
         return [*(check_file(source, context, name)[0] for name in odd), *_checked(source, context, names)]
-    gc.disable()  # bulk work makes no cycles, and each collection would walk all that was made
     if len(names) < MANY:
         return [check_file(source, context, name)[0] for name in names]
     check(context, "", b"")  # load what checking needs before there is a second process to load it again

@@ -213,7 +213,6 @@ def test_validate_loads_these_modules_of_ours_and_no_others(repo: Repo) -> None:
             "history",
         ),
         *(
-            "jsonpath",
             "ledger",
             "matchers",
             "patterns",

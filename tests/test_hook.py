@@ -452,7 +452,9 @@ def test_our_own_hook_works_where_the_cases_are_in_a_subfolder(subscribed: Repo)
     subscribed.git("mv", "agenteval.yaml", "agent.py", "cases", "app/")
     assert blocked(commit(subscribed), "no agenteval.yaml")
     config = subscribed.root / ".pre-commit-config.yaml"
-    text = config.read_text(encoding="utf-8").replace("{id: agenteval-validate}", "{id: agenteval-validate, args: [-C, app]}")
+    text = config.read_text(encoding="utf-8").replace(
+        "{id: agenteval-validate}", "{id: agenteval-validate, args: [-C, app]}"
+    )
     config.write_text(text, encoding="utf-8")
     subscribed.git("add", "--all")
     assert not blocked(commit(subscribed), "no agenteval.yaml")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -50,6 +51,7 @@ def command(
     from agenteval_cli.repository import open_repository
     from agenteval_cli.validation import Choice, Report, validated
 
+    gc.disable()  # bulk work makes no cycles, and each collection would walk all that was made
     start = entered(directory)
     choice = Choice(staged=staged, prove=prove, select=tuple(select or ()), ignore=tuple(ignore or ()))
     form = Format.JSON if json else output

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Protocol
 
@@ -94,13 +93,14 @@ def located(source: Source, finding: Finding) -> Problem:
 
 def _alike(known: Iterable[Facts], key: Callable[[Facts], str | None]) -> Iterator[tuple[Facts, Facts]]:
     """Each file that shares its key with another, and the first such other."""
-    holders: dict[str, list[Facts]] = defaultdict(list)
+    first: dict[str, Facts] = {}
+    shared: dict[str, list[Facts]] = {}
     for facts in known:
         value = key(facts)
-        if value is not None:
-            holders[value].append(facts)
-    for same in holders.values():
-        for index, facts in enumerate(same if len(same) > 1 else ()):
+        if value is not None and (holder := first.setdefault(value, facts)) is not facts:
+            shared.setdefault(value, [holder]).append(facts)
+    for same in shared.values():
+        for index, facts in enumerate(same):
             yield facts, same[1] if index == 0 else same[0]
 
 

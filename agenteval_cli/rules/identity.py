@@ -46,7 +46,7 @@ def findings(
                 f"the ID '{facts.id}' was retired ({retired[folded]}) and is never used again; give the case another"
             )
             yield Finding(facts.file, ("id",), "retired-id", words)
-        elif life := lives.get(folded):
+        elif (life := lives.get(folded)) and life.died_in:  # an ID that never died named one case only
             yield from _reused(facts, life, present)
     yield from _vanished(known, retired, lives, present)
 

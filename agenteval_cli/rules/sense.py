@@ -58,7 +58,8 @@ def _vacuous(matcher: Any, path: Path) -> Found:
         yield (*path, "regex"), f"/{matcher['regex']}/ is found in every text"
     elif operator is None and isinstance(matcher, dict):
         for key, value in matcher.items():
-            yield from _vacuous(value, (*path, key))
+            if isinstance(value, dict):
+                yield from _vacuous(value, (*path, key))
 
 
 def _matches_anything(pattern: str) -> bool:
@@ -170,6 +171,8 @@ def _named_tools(case: Subject) -> Iterator[tuple[Path, str]]:
 
 def _arguments_outside_the_schema(case: Subject) -> Found:
     tools = _inventory(case)
+    if not tools:
+        return
     for path, call in case.calls:
         schema = tools.get(call["tool"], {}).get("parameters")
         if "forbidden" not in path and isinstance(schema, Mapping) and "arguments" in call:

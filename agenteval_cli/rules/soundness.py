@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agenteval_cli import matchers
@@ -60,30 +60,38 @@ def _one_way_in(case: Subject) -> Found:
 
 
 def _bad_patterns(case: Subject) -> Found:
-    from agenteval_cli.patterns import pattern_fault
-
     for path, check in case.checks:
-        if "regex" in check and (fault := pattern_fault(check["regex"])):
+        if "regex" not in check:
+            continue
+        from agenteval_cli.patterns import pattern_fault
+
+        if fault := pattern_fault(check["regex"]):
             yield (*path, "regex"), fault
 
 
 def _bad_schemas(case: Subject) -> Found:
-    from agenteval_cli.schemas import schema_fault
+    for path, schema in _schemas(case):
+        from agenteval_cli.schemas import schema_fault
 
+        if fault := schema_fault(schema):
+            yield path, f"not a JSON Schema: {fault}"
+
+
+def _schemas(case: Subject) -> Iterator[tuple[Path, Any]]:
     for path, check in case.checks:
-        if "json_schema" in check and (fault := schema_fault(check["json_schema"])):
-            yield (*path, "json_schema"), f"not a JSON Schema: {fault}"
+        if "json_schema" in check:
+            yield (*path, "json_schema"), check["json_schema"]
     for index, tool in enumerate(case.data.get("tools", ())):
-        if "parameters" in tool and (fault := schema_fault(tool["parameters"])):
-            yield ("tools", index, "parameters"), f"not a JSON Schema: {fault}"
+        if "parameters" in tool:
+            yield ("tools", index, "parameters"), tool["parameters"]
 
 
 def _bad_fields(case: Subject) -> Found:
-    from agenteval_cli.jsonpath import path_fault
-
     for path, check in case.checks:
         if "field" not in check:
             continue
+        from agenteval_cli.jsonpath import path_fault
+
         field = check["field"]
         at = (*path, "field")
         if fault := path_fault(field["path"]):
