@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from agenteval_cli.errors import UsageError
+from agenteval_cli.errors import IncompleteError, UsageError
 
 _OWN_VARIABLES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR")
 SUBMODULE = "160000"
@@ -24,7 +24,7 @@ class GitState(msgspec.Struct, frozen=True):
     dirty: bool | None = None
 
 
-class HistoryError(Exception):
+class HistoryError(IncompleteError):
     """git could not tell what history holds: a partial clone away from its remote, a damaged repository."""
 
 

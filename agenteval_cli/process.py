@@ -168,8 +168,8 @@ class _Pump:
 
     def __init__(self, process: subprocess.Popen[bytes], stdin: bytes, cancel_fd: int) -> None:
         assert process.stdin is not None  # noqa: S101  # all three are pipes: see Processes._started
-        assert process.stdout is not None  # noqa: S101
-        assert process.stderr is not None  # noqa: S101
+        assert process.stdout is not None  # noqa: S101  # the same
+        assert process.stderr is not None  # noqa: S101  # the same
         self.process = process
         self.stdout = _Capped(MAX_STDOUT)
         self.stderr = _Capped(MAX_STDERR)

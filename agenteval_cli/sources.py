@@ -62,7 +62,7 @@ class WorkingTree:
     def listing(self, folder: str) -> dict[str, Stamp]:
         top = os.path.join(self.root, folder)  # noqa: PTH118  # names by the thousand: see docs/performance.md
         found: dict[str, Stamp] = {}
-        folders = [(top, folder.rstrip("/"))] if os.path.isdir(top) else []  # noqa: PTH112
+        folders = [(top, folder.rstrip("/"))] if os.path.isdir(top) else []  # noqa: PTH112  # as above
         while folders:
             path, shown = folders.pop()
             try:
