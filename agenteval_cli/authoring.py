@@ -31,7 +31,7 @@ class Shelf(msgspec.Struct, frozen=True):
     context: Context
     facts: tuple[Facts, ...]
     ledger: Ledger
-    lives: dict[str, Life]
+    lives: Mapping[str, Life]
 
     @property
     def ledger_file(self) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
+from agenteval_cli.constraints import Trajectory, inventory_of, trajectory_from
+from agenteval_cli.pointers import resolved
 from agenteval_cli.units import seconds
 
 DEFAULT_TIER = "regression"
@@ -36,7 +38,11 @@ class Limits(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class OutcomeCheck(msgspec.Struct, frozen=True):
-    """One check of the answer or the end state. `name` is its place in the case, as `outcome[0].contains`."""
+    """One check of the answer or the end state. `name` is its place in the case, as `outcome[0].contains`.
+
+    `turn` is that of the conversation, from 1, or from -1 backwards; the last one where it is None. `parts` are the
+    checks that all_of, any_of and not put together. The rest are the options that stand beside a check.
+    """
 
     name: str
     kind: str
@@ -44,33 +50,28 @@ class OutcomeCheck(msgspec.Struct, frozen=True):
     ignore_case: bool = False
     severity: str = "error"
     note: str = ""
-
-
-class CallPattern(msgspec.Struct, frozen=True):
-    """A tool call as a constraint names it. `times` is a matcher for how often; None means at least once."""
-
-    tool: str
-    arguments: dict[str, Any] | None = None
+    turn: int | None = None
+    ignore_space: bool = False
+    fold: tuple[str, ...] = ()
+    normal_form: str = "NFC"
+    full: bool = False
+    flags: tuple[str, ...] = ()
+    json: Any = "whole"
     exact: bool = False
-    times: Any = None
-    status: str | None = None
+    parts: tuple[OutcomeCheck, ...] = ()
 
 
-class OrderRule(msgspec.Struct, frozen=True):
-    """Every call of `then` has a call of `first` before it."""
-
-    first: str
-    then: str
+CHECK_OPTIONS = frozenset(OutcomeCheck.__struct_fields__) - {"name", "kind", "expected", "parts"}
+_SIMILAR = {"measure": "token_f1", "threshold": 0.7}  # what match: similar asks for
+_WITH_REFERENCES = frozenset({"state", "number", "money", "date"})  # a reference into the state may stand in them
 
 
-class Trajectory(msgspec.Struct, frozen=True):
-    """The constraints on the path that this version checks; None is no constraint, an empty `only` allows no tool."""
+class Turn(msgspec.Struct, frozen=True):
+    """One turn of a script: what the user says, and what must hold of the answer to it."""
 
-    required: tuple[CallPattern, ...] | None = None
-    forbidden: tuple[CallPattern, ...] | None = None
-    only: tuple[str, ...] | None = None
-    order: tuple[OrderRule, ...] | None = None
-    max_repeats: int | None = None
+    user: Any
+    outcome: tuple[OutcomeCheck, ...]
+    trajectory: Trajectory
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +86,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     quarantined: bool
     agent: str | None
     messages: tuple[dict[str, Any], ...]
+    turns: tuple[Turn, ...]
     files: tuple[str, ...]
     tools: tuple[Tool, ...]
     limits: Limits
@@ -95,7 +97,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def input(self) -> Any:
-        """What the user says in the turn under test."""
+        """What the user says in the turn under test; of a script, in the first one."""
         return self.messages[-1]["content"] if self.messages else None
 
 
@@ -111,13 +113,14 @@ def case_from(file: str, data: dict[str, Any]) -> Case:
         quarantined="quarantine" in data,
         agent=data.get("agent"),
         messages=_messages(data),
+        turns=tuple(_turn(index, turn, data) for index, turn in enumerate(data.get("turns", ()))),
         files=tuple(data.get("files", ())),
         tools=tuple(_tool(tool) for tool in data.get("tools", ()) if "name" in tool),
         limits=_limits(data.get("limits", {})),
         attempts=_whole(data.get("attempts")),
         min_pass_rate=float(data.get("min_pass_rate", 1.0)),
         outcome=_outcome(data),
-        trajectory=_trajectory(data.get("trajectory", {})),
+        trajectory=_trajectory(data),
     )
 
 
@@ -144,7 +147,33 @@ def _as_text(value: str | float | bool) -> str:
 def _messages(data: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
     """The whole conversation up to the turn under test."""
     before = tuple(data.get("conversation", ()))
+    if "turns" in data:
+        return (*before, {"role": "user", "content": data["turns"][0]["user"]})
     return (*before, {"role": "user", "content": data["input"]}) if "input" in data else before
+
+
+def _turn(index: int, turn: Mapping[str, Any], data: Mapping[str, Any]) -> Turn:
+    state = data.get("state", {})
+    checks = tuple(
+        _outcome_check(f"turns[{index}].outcome[{number}]", item, state)
+        for number, item in enumerate(turn.get("outcome", ()))
+    )
+    constraints = trajectory_from(
+        turn.get("trajectory", {}), state, inventory=inventory_of(data), user_says=turn["user"]
+    )
+    return Turn(turn["user"], checks, constraints)
+
+
+def _trajectory(data: Mapping[str, Any]) -> Trajectory:
+    """The constraints on the whole path; of a script nobody can say which of its turns comes before a call."""
+    messages = () if len(data.get("turns", ())) > 1 else _messages(data)
+    return trajectory_from(
+        data.get("trajectory", {}),
+        data.get("state", {}),
+        standing=True,
+        inventory=inventory_of(data),
+        user_says=messages[-1]["content"] if messages else None,
+    )
 
 
 def _tool(data: Mapping[str, Any]) -> Tool:
@@ -163,35 +192,44 @@ def _whole(value: float | None) -> int | None:
 
 
 def _outcome(data: Mapping[str, Any]) -> tuple[OutcomeCheck, ...]:
-    checks = [_outcome_check(index, item) for index, item in enumerate(data.get("outcome", ()))]
-    kind = {"exact": "equals", "contains": "contains"}.get(data.get("match", ""))
-    if kind and data.get("expected_output") is not None:
-        checks.append(OutcomeCheck(f"match.{data['match']}", kind, data["expected_output"]))
+    state = data.get("state", {})
+    checks = [_outcome_check(f"outcome[{index}]", item, state) for index, item in enumerate(data.get("outcome", ()))]
+    kind = {"exact": "equals", "contains": "contains", "similar": "similarity"}.get(data.get("match", ""))
+    expected = data.get("expected_output")
+    if kind and expected is not None:
+        asked = {"to": _as_text(expected), **_SIMILAR} if kind == "similarity" else expected
+        checks.append(OutcomeCheck(f"match.{data['match']}", kind, asked))
     return tuple(checks)
 
 
-def _outcome_check(index: int, item: Mapping[str, Any]) -> OutcomeCheck:
-    options = {"ignore_case", "severity", "note", "turn"}
-    kind = next(key for key in item if key not in options)
+def _outcome_check(place: str, item: Mapping[str, Any], state: Any) -> OutcomeCheck:
+    kind = next(key for key in item if key not in CHECK_OPTIONS)
+    options: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in item.items() if key != kind
+    }
     return OutcomeCheck(
-        name=f"outcome[{index}].{kind}",
+        name=f"{place}.{kind}",
         kind=kind,
-        expected=item[kind],
-        ignore_case=item.get("ignore_case", False),
-        severity=item.get("severity", "error"),
-        note=item.get("note", ""),
+        expected=_matcher(kind, item[kind], state),
+        parts=tuple(_parts(f"{place}.{kind}", kind, item[kind], state)),
+        **options,
     )
 
 
-def _trajectory(data: Mapping[str, Any]) -> Trajectory:
-    return Trajectory(
-        required=tuple(map(_call, data["required"])) if "required" in data else None,
-        forbidden=tuple(map(_call, data["forbidden"])) if "forbidden" in data else None,
-        only=tuple(data["only"]) if "only" in data else None,
-        order=tuple(OrderRule(**rule) for rule in data["order"]) if "order" in data else None,
-        max_repeats=_whole(data.get("max_repeats")),
-    )
+def _parts(place: str, kind: str, expected: Any, state: Any) -> Iterator[OutcomeCheck]:
+    """The checks that a check is made of, each by its place in the case."""
+    if kind == "not":
+        yield _outcome_check(place, expected, state)
+    elif kind in ("all_of", "any_of"):
+        for index, item in enumerate(expected):
+            yield _outcome_check(f"{place}[{index}]", item, state)
 
 
-def _call(item: str | Mapping[str, Any]) -> CallPattern:
-    return CallPattern(item) if isinstance(item, str) else CallPattern(**item)
+def _matcher(kind: str, expected: Any, state: Any) -> Any:
+    """What a check expects, references into the case's state replaced where matchers stand."""
+    if kind in _WITH_REFERENCES:
+        return resolved(expected, state)
+    if kind == "field":
+        path, matcher = expected["path"], {key: value for key, value in expected.items() if key != "path"}
+        return {"path": path, **resolved(matcher, state)}
+    return expected

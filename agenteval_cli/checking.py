@@ -22,7 +22,7 @@ class Context(msgspec.Struct, frozen=True):
     fixtures: dict[str, Fixture] = {}
 
 
-class Facts(msgspec.Struct, frozen=True, omit_defaults=True):
+class Facts(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True, gc=False):
     """What there is to know of one case file without reading it again.
 
     `id` is there as soon as the file says one, valid or not; `input` is the input digest of a valid case; `files` are

@@ -35,19 +35,28 @@ class Difference(msgspec.Struct, frozen=True):
         return f"{place}{self.words or f'expected {shown(self.expected)}, got {shown(self.actual)}'}"
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
+_KINDS: Mapping[type, str] = {
+    str: "string",
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    dict: "object",
+    list: "array",
+    type(None): "null",
+    _Absent: "absent",
+}
+
+
 def kind_of(value: Any) -> str:
     """The JSON type of a value: null, boolean, number, string, array, object; or absent."""
-    if value is ABSENT:
-        return "absent"
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int | float):
-        return "number"
-    if isinstance(value, str):
-        return "string"
-    return "object" if isinstance(value, Mapping) else "array"
+    return _KINDS.get(type(value)) or _kind_of_another(value)
+
+
+def _kind_of_another(value: Any) -> str:
+    """The JSON type of a value of a subclass, or of another mapping or sequence."""
+    kinds = (kind for base, kind in _KINDS.items() if isinstance(value, base))
+    return next(kinds, "object" if isinstance(value, Mapping) else "array")
 
 
 def same(expected: Any, actual: Any) -> bool:
@@ -94,7 +103,7 @@ def shown(value: Any, limit: int = 120) -> str:
     """A value as compact JSON, cut to `limit` characters."""
     if value is ABSENT:
         return "nothing"
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    text = _ENCODER.encode(value)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 

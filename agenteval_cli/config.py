@@ -9,6 +9,7 @@ import msgspec
 
 from agenteval_cli import schemas
 from agenteval_cli.errors import InvalidFilesError, UsageError
+from agenteval_cli.judge_config import Judging, judging_from
 from agenteval_cli.problems import Problem, did_you_mean
 from agenteval_cli.units import seconds
 from agenteval_cli.yaml_reader import Document, read
@@ -20,9 +21,13 @@ TIER_ATTEMPTS = {"smoke": 1, "regression": 3, "representative": 5}
 
 
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
-    """A configured agent command. `timeout` in seconds."""
+    """A configured agent command. `timeout` in seconds; `concurrency` None is as many as the run has by default.
+
+    `kind` is what it is called in messages: a judge's command is started like an agent's.
+    """
 
     name: str
+    kind: str = "agent"
     command: tuple[str, ...]
     protocol: str = "json"
     transcript_from: str = "stdout"
@@ -32,7 +37,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     source: tuple[str, ...] = ()
     pins: dict[str, Any] = {}
     timeout: float = DEFAULT_TIMEOUT
-    concurrency: int = DEFAULT_CONCURRENCY
+    concurrency: int | None = None
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +52,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     min_pass_rate: float = 1.0
     on_diff: str = "broke"
     redact: tuple[str, ...] = ()
+    judging: Judging = Judging()
 
     def agent(self, name: str | None) -> Agent:
         """The agent called `name`, or the default one. Raises UsageError where there is none."""
@@ -104,6 +110,7 @@ def _config(data: Mapping[str, Any]) -> Config:
         min_pass_rate=float(gate.get("min_pass_rate", 1.0)),
         on_diff=gate.get("on_diff", "broke"),
         redact=tuple(data.get("redact", ())),
+        judging=judging_from(data),
     )
 
 
@@ -121,5 +128,5 @@ def _agent(name: str, data: Mapping[str, Any]) -> Agent:
         source=tuple(data.get("source", ())),
         pins=dict(data.get("pins", {})),
         timeout=seconds(data["timeout"]) if "timeout" in data else DEFAULT_TIMEOUT,
-        concurrency=data.get("concurrency", DEFAULT_CONCURRENCY),
+        concurrency=data.get("concurrency"),
     )

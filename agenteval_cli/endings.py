@@ -20,10 +20,11 @@ class Facts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Answered(msgspec.Struct, frozen=True, tag=True):
-    """The agent ended by itself with an answer that could be read."""
+    """The agent ended by itself with an answer that could be read. Of several turns, `turns` has each one's."""
 
     facts: Facts
     transcript: Transcript
+    turns: tuple[Transcript, ...] = ()
 
 
 class AgentFault(msgspec.Struct, frozen=True, tag=True):
@@ -40,6 +41,13 @@ class TimedOut(msgspec.Struct, frozen=True, tag=True):
     limit: float
 
 
+class OverLimit(msgspec.Struct, frozen=True, tag=True):
+    """The tool server refused calls over a limit, and the agent did not come to an answer that could be graded."""
+
+    facts: Facts
+    reason: str
+
+
 class Cancelled(msgspec.Struct, frozen=True, tag=True):
     """The run was stopped while the agent worked."""
 
@@ -52,4 +60,4 @@ class HarnessFault(msgspec.Struct, frozen=True, tag=True):
     reason: str
 
 
-Ending = Answered | AgentFault | TimedOut | Cancelled | HarnessFault
+Ending = Answered | AgentFault | TimedOut | OverLimit | Cancelled | HarnessFault

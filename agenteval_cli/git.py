@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -12,6 +13,11 @@ import msgspec
 from agenteval_cli.errors import IncompleteError, UsageError
 
 _OWN_VARIABLES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR")
+_AS_WE_SAY = (  # whatever the user has configured for reading logs
+    *("-c", "log.diffMerges=separate", "-c", "log.showRoot=true", "-c", "log.showSignature=false"),
+    *("-c", "log.follow=false"),
+)
+_NEXT = "; `git fsck` tells whether it is damaged, and a partial clone needs its remote"
 SUBMODULE = "160000"
 LINK = "120000"
 
@@ -66,9 +72,15 @@ def state_of(root: Path) -> GitState:
 
 
 def commit_of(root: Path, ref: str) -> str | None:
-    """The commit that a ref names, or None."""
-    raw = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
-    return raw.decode().strip() if raw else None
+    """The commit that a ref names, or None. Raises HistoryError for one that git has a name for and cannot read."""
+    ask = ("rev-parse", "--verify", "--quiet", "--end-of-options")
+    raw = _git(root, *ask, f"{ref}^{{commit}}")
+    if raw:
+        return raw.decode().strip()
+    named = (_git(root, *ask, ref) or b"").decode().strip()
+    if named and named != ref and _git(root, "cat-file", "-t", named) is None:
+        raise HistoryError(f"git cannot read the commit {named[:12]}{_NEXT}")
+    return None
 
 
 def head_of(root: Path) -> tuple[str | None, bool | None]:
@@ -89,10 +101,12 @@ def is_ancestor(root: Path, old: str, new: str) -> bool:
 def staged_files(root: Path, folder: str) -> dict[str, str] | None:
     """Path and blob of every file in the index below the folder; None outside git.
 
-    A file in conflict has the blob "", and links and submodules are left out.
+    A file in conflict has the blob "", and links and submodules are left out. Raises HistoryError for a broken index.
     """
     raw = _git(root, "ls-files", "--stage", "-z", "--", folder)
     if raw is None:
+        if top_of(root) is not None:
+            raise HistoryError(f"git cannot read its index{_NEXT}")
         return None
     found: dict[str, str] = {}
     for facts, _, name in (part.partition(b"\t") for part in raw.split(b"\0") if part):
@@ -110,13 +124,18 @@ def submodules(root: Path, folder: str) -> list[str]:
 
 
 def has_file(root: Path, commit: str, file: str) -> bool:
-    """Whether a commit has the file, by its path from the root."""
-    return bool(_git(root, "ls-tree", "-z", "--name-only", commit, "--", file))
+    """Whether a commit has the file, by its path from the root. Raises HistoryError where git cannot tell."""
+    raw = _git(root, "ls-tree", "-z", "--name-only", commit, "--", file)
+    if raw is None:
+        raise HistoryError(f"git cannot read the commit {commit[:12]}{_NEXT}")
+    return bool(raw)
 
 
 def files_at(root: Path, commit: str, folder: str) -> dict[str, str]:
-    """Path and blob of every file below the folder in a commit."""
-    raw = _git(root, "ls-tree", "-r", "-z", commit, "--", folder) or b""
+    """Path and blob of every file below the folder in a commit. Raises HistoryError where git cannot tell."""
+    raw = _git(root, "ls-tree", "-r", "-z", commit, "--", folder)
+    if raw is None:
+        raise HistoryError(f"git cannot read the commit {commit[:12]}{_NEXT}")
     entries = (part.partition(b"\t") for part in raw.split(b"\0") if part)
     return {os.fsdecode(name): facts.split(b" ")[2].decode() for facts, _, name in entries if b" blob " in facts}
 
@@ -128,7 +147,7 @@ def contents(root: Path, blobs: Iterable[str]) -> dict[str, bytes]:
         return {}
     raw = _git(root, "cat-file", "--batch", "--buffer", stdin="\n".join(wanted).encode() + b"\n")
     if raw is None:
-        raise HistoryError("git cannot read what old commits hold")
+        raise HistoryError(f"git cannot read its objects{_NEXT}")
     found: dict[str, bytes] = {}
     at = 0
     while at < len(raw):
@@ -136,7 +155,7 @@ def contents(root: Path, blobs: Iterable[str]) -> dict[str, bytes]:
         name, *facts = raw[at:line].decode().split(" ")
         at = line + 1
         if len(facts) != 2:
-            raise HistoryError("git does not have what old commits hold")
+            raise HistoryError(f"git does not have all its objects{_NEXT}")
         if facts:
             size = int(facts[1])
             found[name] = raw[at : at + size]
@@ -160,29 +179,39 @@ def log_of(root: Path, file: str, most: int) -> list[LogEntry]:
     return [LogEntry(*line) for line in lines if len(line) == 3]
 
 
-def changes(root: Path, folder: str, since: str | None, until: str) -> list[CommitChanges]:
+class Changes:
     """What the commits of `until` that `since` does not have changed below the folder, oldest first.
 
-    A merge is compared with each of its parents. Raises HistoryError where git cannot tell.
+    A merge is compared with each of its parents. git is asked at once; its answer is taken apart at each iteration, a
+    commit at a time, since histories are long. Raises HistoryError where git cannot tell.
     """
-    span = [until] if since is None else [until, f"^{since}"]
-    form = ["--topo-order", "--reverse", "--raw", "--no-renames", "--no-abbrev", "-z", "--format=%x01%H %P"]
-    raw = _git(root, "log", *form, "--full-history", "-m", "--relative", *span, "--", folder)
-    if raw is None:
-        raise HistoryError("git cannot read the history")
-    found: list[CommitChanges] = []
-    parts = iter(raw.split(b"\0"))
-    for part in parts:
-        text = part.lstrip(b"\n")
-        if text.startswith(b"\x01"):
-            commit, *parents = text[1:].decode().split()
-            if not found or found[-1].commit != commit:
-                found.append(CommitChanges(commit, len(parents), []))
-            found[-1].beside.append([])
-        elif text.startswith(b":"):
-            before, after = text.split(b" ")[2:4]
-            found[-1].beside[-1].append(Change(os.fsdecode(next(parts)), _blob(before), _blob(after)))
-    return found
+
+    def __init__(self, root: Path, folder: str, since: str | None, until: str) -> None:
+        span = [until] if since is None else [until, f"^{since}"]
+        form = ["--topo-order", "--reverse", "--raw", "--no-renames", "--no-abbrev", "-z", "--format=%x01%H %P"]
+        raw = _git(root, *_AS_WE_SAY, "log", *form, "--full-history", "-m", "--relative", *span, "--", folder)
+        if raw is None:
+            raise HistoryError(f"git cannot read the history{_NEXT}")
+        self._raw = raw
+
+    def __iter__(self) -> Iterator[CommitChanges]:
+        found: CommitChanges | None = None
+        for part in _LOG.finditer(self._raw):
+            commit, parents, before, after, file = part.groups()
+            if commit is None and found is not None:
+                found.beside[-1].append(Change(os.fsdecode(file), _blob(before), _blob(after)))
+            elif commit is not None:
+                if found is None or found.commit != commit.decode():
+                    if found is not None:
+                        yield found
+                    found = CommitChanges(commit.decode(), len(parents.split()), [])
+                found.beside.append([])
+        if found is not None:
+            yield found
+
+
+# Either a commit with its parents, or one file with its modes, its blobs before and after, and its name.
+_LOG = re.compile(rb"\x01([0-9a-f]+)([0-9a-f ]*)|:[0-7]+ [0-7]+ ([0-9a-f]+) ([0-9a-f]+) [A-Z][0-9]*\0([^\0]+)")
 
 
 def _blob(name: bytes) -> str | None:
@@ -196,6 +225,7 @@ def _git(folder: Path, *arguments: str, stdin: bytes = b"", failing_is_fine: boo
     """
     env = {name: value for name, value in os.environ.items() if name not in _OWN_VARIABLES}
     env["GIT_OPTIONAL_LOCKS"] = "0"
+    env["GIT_LITERAL_PATHSPECS"] = "1"  # a folder may be called "[a]"
     env["LC_ALL"] = "C"
     done = _ran(folder, arguments, env, stdin)
     if (

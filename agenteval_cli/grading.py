@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import assert_never
 
 import msgspec
 
-from agenteval_cli import checks, limits, trajectory
-from agenteval_cli.case import Case
-from agenteval_cli.endings import AgentFault, Answered, Cancelled, Ending, HarnessFault, TimedOut
+from agenteval_cli import checks, judged, limits, trajectory
+from agenteval_cli.case import Case, OutcomeCheck
+from agenteval_cli.checks import NOTHING_TOLD, Evidence, Told
+from agenteval_cli.criteria import criteria_of
+from agenteval_cli.endings import AgentFault, Answered, Cancelled, Ending, HarnessFault, OverLimit, TimedOut
 from agenteval_cli.finding import ERROR, FAILED, NO_EVIDENCE, PASSED, CheckResult
+from agenteval_cli.judgement import Judgement
 from agenteval_cli.transcript import Transcript
 
 NOT_CHECKED = "not_checked"
+GRADING = 2  # raise it when a check comes to mean something else: kept attempts are graded again then
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -25,15 +30,22 @@ class Verdict(msgspec.Struct, frozen=True):
     checks: tuple[CheckResult, ...] = ()
 
 
-def verdict_on(case: Case, ending: Ending) -> Verdict:
-    """Grade one attempt of one case."""
+def verdict_on(
+    case: Case, ending: Ending, told: Told = NOTHING_TOLD, judgements: tuple[Judgement, ...] = ()
+) -> Verdict:
+    """Grade one attempt of one case. `told` is what programs and models outside were asked before (`asked_of`).
+
+    `judgements` are those on its criteria; one that has none is not judged, and never passed.
+    """
     match ending:
-        case Answered(facts=facts, transcript=transcript):
-            return _graded(case, transcript, facts.seconds)
+        case Answered():
+            return _graded(case, ending, told, judgements)
         case AgentFault(reason=reason):
             return Verdict("agent_error", reason=reason)
         case TimedOut(limit=limit):
             return Verdict("timeout", reason=f"no answer within {limit:g} s")
+        case OverLimit(reason=reason):
+            return Verdict("over_limit", trajectory=FAILED, reason=reason)
         case Cancelled():
             return Verdict("cancelled", reason="the run was stopped before the agent answered")
         case HarnessFault(reason=reason):
@@ -42,11 +54,40 @@ def verdict_on(case: Case, ending: Ending) -> Verdict:
             assert_never(never)
 
 
-def _graded(case: Case, transcript: Transcript, seconds: float) -> Verdict:
+def asked_of(case: Case, answered: Answered) -> Iterator[tuple[OutcomeCheck, Transcript]]:
+    """Every outcome check of the case, those inside others too, with the transcript that it looks at."""
+    turns = answered.turns or (answered.transcript,)
+    pairs: list[tuple[OutcomeCheck, Transcript | None]] = [
+        (check, _looked_at(check, answered)) for check in case.outcome
+    ]
+    for turn, said in zip(case.turns, turns, strict=False):
+        pairs += [(check, said) for check in turn.outcome]
+    for check, transcript in pairs:
+        if transcript is not None:
+            yield from ((inner, transcript) for inner in _with_parts(check))
+
+
+def looks_at_files(case: Case) -> bool:
+    """Whether a check of the case asks which files the attempt left."""
+    checks_of_all = (*case.outcome, *(check for turn in case.turns for check in turn.outcome))
+    return any(inner.kind == "files" for check in checks_of_all for inner in _with_parts(check))
+
+
+def _with_parts(check: OutcomeCheck) -> Iterator[OutcomeCheck]:
+    yield check
+    for part in check.parts:
+        yield from _with_parts(part)
+
+
+def _graded(case: Case, answered: Answered, told: Told, judgements: tuple[Judgement, ...]) -> Verdict:
+    """All checks of the whole, then those of each turn; every one of them must hold."""
+    transcript = answered.transcript
     results = (
-        *(checks.checked(check, transcript) for check in case.outcome),
+        *(_of_outcome(check, _looked_at(check, answered), case, told) for check in case.outcome),
         *trajectory.checked(case.trajectory, transcript),
-        *limits.checked(case.limits, transcript, seconds),
+        *limits.checked(case.limits, transcript, answered.facts.seconds, len(answered.turns) or 1),
+        *_of_turns(case, answered.turns or (transcript,), told),
+        *judged.checked(criteria_of(case.data), judgements),
     )
     status, decisive = _status(results)
     return Verdict(
@@ -56,6 +97,30 @@ def _graded(case: Case, transcript: Transcript, seconds: float) -> Verdict:
         reason=_reason(status, decisive),
         checks=results,
     )
+
+
+def _of_turns(case: Case, turns: tuple[Transcript, ...], told: Told) -> Iterator[CheckResult]:
+    for index, (turn, transcript) in enumerate(zip(case.turns, turns, strict=False)):
+        yield from (_of_outcome(check, transcript, case, told) for check in turn.outcome)
+        for result in trajectory.checked(turn.trajectory, transcript):
+            yield msgspec.structs.replace(result, name=f"turns[{index}].{result.name}")
+
+
+def _of_outcome(check: OutcomeCheck, transcript: Transcript | None, case: Case, told: Told) -> CheckResult:
+    if transcript is None:
+        words = f"the conversation has no turn {check.turn}"
+        return CheckResult(check.name, "outcome", FAILED, words, severity=check.severity, note=check.note)
+    context = case.data.get("context")
+    return checks.result_of(check, Evidence(transcript, None if context is None else tuple(context), told))
+
+
+def _looked_at(check: OutcomeCheck, answered: Answered) -> Transcript | None:
+    """The transcript of the turn that the check names, else the whole; None where there was no such turn."""
+    if check.turn is None:
+        return answered.transcript
+    turns = answered.turns or (answered.transcript,)
+    index = check.turn - 1 if check.turn > 0 else len(turns) + check.turn
+    return turns[index] if 0 <= index < len(turns) else None
 
 
 def _status(results: tuple[CheckResult, ...]) -> tuple[str, CheckResult | None]:

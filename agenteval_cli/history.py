@@ -8,9 +8,9 @@ a revert does. Two lineages of which one has died are two cases under one ID.
 from __future__ import annotations
 
 import contextlib
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -24,7 +24,8 @@ from agenteval_cli.sources import is_yaml
 
 MANY = 200  # blobs that are worth a second process
 _BATCH = 1000  # blobs that are held at once
-RECIPE = 4  # of the cache: raise it when what is kept, or how it is worked out, changes
+RECIPE = 5  # of the cache: raise it when what is kept, or how it is worked out, changes
+_WHOLE, _BRIEF = "history.msgpack", "history-brief.msgpack"
 
 
 class Version(msgspec.Struct, frozen=True, array_like=True):
@@ -34,21 +35,21 @@ class Version(msgspec.Struct, frozen=True, array_like=True):
     asked: str | None = None
 
 
-class Lineage(msgspec.Struct, array_like=True):
+class Lineage(msgspec.Struct, array_like=True, gc=False):
     """One case under an ID: its last file, the commits of its birth and last death, what it asked between them."""
 
     file: str
     born_in: str
     died_in: str | None = None
-    asked: set[str] = msgspec.field(default_factory=set)
+    asked: list[str] = []
 
 
-class Life(msgspec.Struct, array_like=True):
+class Life(msgspec.Struct, array_like=True, gc=False):
     """One ID through history: how it was written, its last file, its lineages in order, its last death."""
 
     id: str
     file: str
-    lineages: list[Lineage] = msgspec.field(default_factory=list)
+    lineages: list[Lineage] = []
     died_in: str | None = None
 
     def lineage_of(self, asked: str | None) -> int | None:
@@ -66,65 +67,144 @@ class Life(msgspec.Struct, array_like=True):
 
 
 class History(msgspec.Struct, array_like=True):
-    """All IDs, by their folded form, up to the commit `tip`; `present` are those that it has, with what they ask."""
+    """All IDs, by their folded form, up to the commit `tip`; `present` is for those that ended once and that it has
+    nonetheless, with what they ask."""
 
     recipe: int
     folder: str
+    shallow: bool
     tip: str | None = None
-    lives: dict[str, Life] = msgspec.field(default_factory=dict)
-    present: dict[str, str | None] = msgspec.field(default_factory=dict)
-    shallow: bool = False
+    lives: dict[str, Life] = {}
+    present: dict[str, str | None] = {}
 
 
-def history_of(root: Path, folder: str, facts_known: Iterable[Facts] = ()) -> History | None:
-    """The history of the folder up to HEAD; None outside git. Empty where there is no commit yet.
+class Brief(msgspec.Struct, array_like=True, frozen=True):
+    """What of a history is needed where nothing is wrong: the IDs that never died, and the lives of the others."""
 
-    Blobs whose facts are known need not be read again. Raises git.HistoryError where git cannot tell.
+    recipe: int
+    folder: str
+    shallow: bool
+    tip: str | None = None
+    living: list[str] = []
+    ended: dict[str, Life] = {}
+    present: dict[str, str | None] = {}
+
+
+Kept = TypeVar("Kept", History, Brief)
+
+
+class Past:
+    """What became of the IDs up to HEAD; `in_git` and `shallow` tell how much of that could be seen.
+
+    git is asked when this is made, and `follow` takes in what it says. Both raise git.HistoryError where git cannot
+    tell. The lives of IDs that never died are read only when `lives` is asked for.
     """
-    head, shallow = git.head_of(root)
-    if shallow is None:
-        return None
-    path = root / FOLDER / "history.msgpack"
-    known = _remembered(path, folder)
-    if head is None:
-        return History(RECIPE, folder, shallow=shallow)
-    if known is None or known.shallow != shallow or not _leads_to(root, known.tip, head):
-        known = History(RECIPE, folder, shallow=shallow)
-    if known.tip != head:
-        versions = {facts.blob: Version(facts.id, facts.input) for facts in facts_known if facts.blob}
-        _follow(root, known, head, versions)
+
+    def __init__(self, root: Path, folder: str) -> None:
+        self._root, self._folder = root, folder
+        self._head, shallow = git.head_of(root)
+        self.in_git, self.shallow = shallow is not None, bool(shallow)
+        self._brief = Brief(RECIPE, folder, self.shallow)
+        self._history: History | None = None
+        self._unseen: git.Changes | None = None
+        if self._head is None:
+            return
+        brief = _remembered(root / FOLDER / _BRIEF, Brief, folder)
+        if brief is not None and (brief.tip, brief.shallow) == (self._head, self.shallow):
+            self._brief = brief
+        else:
+            self._look_back(self._head)
+
+    def _look_back(self, head: str) -> None:
+        known = _remembered(self._root / FOLDER / _WHOLE, History, self._folder)
+        if known is None or known.shallow != self.shallow or not _leads_to(self._root, known.tip, head):
+            known = History(RECIPE, self._folder, self.shallow)
+        self._history = known
+        if known.tip != head:
+            self._unseen = git.Changes(self._root, self._folder, known.tip, head)
+
+    def follow(self, facts_known: Iterable[Facts] = ()) -> None:
+        """Take in what is new. Blobs whose facts are known need not be read again."""
+        history, head = self._history, self._head
+        if history is None or head is None:
+            return
+        if self._unseen is not None:
+            versions = {facts.blob: Version(facts.id, facts.input) for facts in facts_known if facts.blob}
+            _follow(self._root, history, head, self._unseen, versions)
+            self._unseen = None
+            self._keep(_WHOLE, history)
+        living = [folded for folded, life in history.lives.items() if life.died_in is None]
+        ended = {folded: life for folded, life in history.lives.items() if life.died_in is not None}
+        self._brief = Brief(RECIPE, self._folder, self.shallow, head, living, ended, history.present)
+        self._keep(_BRIEF, self._brief)
+
+    def _keep(self, name: str, value: History | Brief) -> None:
         with contextlib.suppress(OSError):
-            write_cache(path, msgspec.msgpack.encode(known))
-    return known
+            write_cache(self._root / FOLDER / name, msgspec.msgpack.encode(value))
+
+    @property
+    def living(self) -> Collection[str]:
+        """The folded IDs that never died."""
+        return self._brief.living
+
+    @property
+    def ended(self) -> Mapping[str, Life]:
+        """The lives of the IDs that died at least once."""
+        return self._brief.ended
+
+    @property
+    def present(self) -> Mapping[str, str | None]:
+        """Those of the ended that HEAD has nonetheless, with what they ask."""
+        return self._brief.present
+
+    @property
+    def lives(self) -> Mapping[str, Life]:
+        """The lives of all IDs."""
+        if self._history is None and self._head is not None:
+            self._look_back(self._head)
+            self.follow()
+        return self._history.lives if self._history else {}
+
+
+def history_of(root: Path, folder: str, facts_known: Iterable[Facts] = ()) -> Past | None:
+    """The past of the folder up to HEAD, followed; None outside git. Raises git.HistoryError where git cannot tell."""
+    past = Past(root, folder)
+    past.follow(facts_known)
+    return past if past.in_git else None
 
 
 def _leads_to(root: Path, tip: str | None, head: str) -> bool:
     return tip == head or (tip is not None and git.is_ancestor(root, tip, head))
 
 
-def _remembered(path: Path, folder: str) -> History | None:
+def _remembered(path: Path, kind: type[Kept], folder: str) -> Kept | None:
     with contextlib.suppress(OSError, msgspec.DecodeError):
-        known = msgspec.msgpack.decode(path.read_bytes(), type=History)
+        known = msgspec.msgpack.decode(path.read_bytes(), type=kind)
         if (known.recipe, known.folder) == (RECIPE, folder):
             return known
     return None
 
 
-def _follow(root: Path, history: History, head: str, known_versions: Mapping[str, Version]) -> None:
+def _follow(
+    root: Path, history: History, head: str, commits: Iterable[CommitChanges], known_versions: Mapping[str, Version]
+) -> None:
     """Take in the commits from the tip to the head."""
-    commits = git.changes(root, history.folder, history.tip, head)
+    versions = dict(known_versions)
+    changed = (change for commit in commits for changes in commit.beside for change in changes if is_yaml(change.file))
+    versions.update(_read(root, {blob for change in changed for blob in (change.before, change.after)}, versions))
+    take_in(history.lives, commits, versions, lambda commit, file: git.has_file(root, commit, file))
+    if any(life.died_in is not None for life in history.lives.values()):
+        history.present = _present(root, history, head, versions)
+    history.tip = head
+
+
+def _present(root: Path, history: History, head: str, versions: dict[str, Version]) -> dict[str, str | None]:
+    """The IDs that ended once and that the head has nonetheless, with what they ask there."""
     tree = {name: blob for name, blob in git.files_at(root, head, history.folder).items() if is_yaml(name)}
     tree.pop(f"{history.folder}/{ledger.FILE_NAME}", None)
-    blobs = set(tree.values())
-    for commit in commits:
-        for change in (change for changes in commit.beside for change in changes if is_yaml(change.file)):
-            blobs |= {blob for blob in (change.before, change.after) if blob}
-    versions = {blob: known_versions[blob] for blob in blobs if blob in known_versions}
-    versions.update(_read(root, [blob for blob in blobs if blob not in versions]))
-    take_in(history.lives, commits, versions, lambda commit, file: git.has_file(root, commit, file))
-    held = (versions.get(blob, Version()) for blob in tree.values())
-    history.present = {version.id.casefold(): version.asked for version in held if version.id}
-    history.tip = head
+    versions.update(_read(root, set(tree.values()), versions))
+    held = ((version.id.casefold(), version.asked) for blob in tree.values() if (version := versions[blob]).id)
+    return {folded: asked for folded, asked in held if history.lives[folded].died_in is not None}
 
 
 def take_in(
@@ -139,9 +219,10 @@ def take_in(
     """
     for commit in commits:
         beside = [_Section(changes, versions) for changes in commit.beside]
+        in_all = len(beside) >= commit.parents
         for section in beside:
             for folded, (file, version) in section.after.items():
-                born = all(other.bears(folded) for other in beside) and len(beside) >= commit.parents
+                born = in_all and all(other.bears(folded) for other in beside)
                 _seen(lives, file, version, section.before.get(folded), commit.commit, born=born)
         for section in beside:
             for folded, version in section.before.items():
@@ -183,8 +264,8 @@ def _seen(
         life.lineages.append(Lineage(file, commit))
         own = -1
     life.lineages[own].file = file
-    if version.asked:
-        life.lineages[own].asked.add(version.asked)
+    if version.asked and version.asked not in life.lineages[own].asked:
+        life.lineages[own].asked.append(version.asked)
 
 
 def _gone(life: Life, version: Version, commit: CommitChanges, has_file: Callable[[str, str], bool]) -> None:
@@ -200,17 +281,21 @@ def _gone(life: Life, version: Version, commit: CommitChanges, has_file: Callabl
         lineage.died_in = life.died_in = commit.commit
 
 
-def _read(root: Path, blobs: list[str]) -> dict[str, Version]:
-    """Read blobs that nobody knows, on all cores where there are many."""
-    if len(blobs) < MANY:
-        return dict(_versions(root, blobs))
+def _read(root: Path, blobs: Iterable[str | None], known: Mapping[str, Version]) -> dict[str, Version]:
+    """Read the blobs that are not known, on all cores where there are many."""
+    unknown = [blob for blob in blobs if blob and blob not in known]
+    if len(unknown) < MANY:
+        return dict(_versions(root, unknown))
     encode, decode = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder(dict[str, Version]).decode
-    pieces = forked.split(blobs, os.cpu_count() or 1)
-    done = forked.each(pieces, lambda piece: encode(dict(_versions(root, piece))))
-    return {blob: version for part in done for blob, version in decode(part).items()}
+    done = forked.each(
+        forked.pieces_of(unknown, MANY),
+        lambda piece: encode(dict(_versions(root, piece))),
+        begin=yaml_reader.read_light_events,
+    )
+    return {blob: version for _, raw in done for blob, version in decode(raw).items()}
 
 
-def _versions(root: Path, blobs: list[str]) -> Iterator[tuple[str, Version]]:
+def _versions(root: Path, blobs: Sequence[str]) -> Iterator[tuple[str, Version]]:
     """Each blob with what it was, a batch at a time: no more than that is ever held."""
     for start in range(0, len(blobs), _BATCH):
         for blob, raw in git.contents(root, blobs[start : start + _BATCH]).items():

@@ -12,8 +12,8 @@ from agenteval_cli.transcript import Transcript
 from agenteval_cli.units import amount
 
 
-def checked(limits: Limits, transcript: Transcript, seconds: float) -> Iterator[CheckResult]:
-    """Every limit of the case on an attempt that answered after `seconds`."""
+def checked(limits: Limits, transcript: Transcript, seconds: float, turns: int = 1) -> Iterator[CheckResult]:
+    """Every limit of the case on an attempt that answered after `seconds` in all its `turns`."""
     calls = None if transcript.tool_calls is None else len(transcript.tool_calls)
     tokens = transcript.usage.total if transcript.usage else None
     cost = None if transcript.cost is None else amount(transcript.cost)
@@ -24,7 +24,7 @@ def checked(limits: Limits, transcript: Transcript, seconds: float) -> Iterator[
         "tool_calls": (limits.tool_calls, calls),
         "tokens": (limits.tokens, tokens),
         "cost": (None if limits.cost is None else Decimal(limits.cost), cost),
-        "turns": (limits.turns, users or 1),
+        "turns": (limits.turns, max(users, turns)),
     }
     for name, (limit, actual) in measured.items():
         if limit is not None:

@@ -1,63 +1,112 @@
-"""From what people call a run to the run: an ID, latest, previous, a folder, or a git ref whose run is known."""
+"""From what people call a run to the run: an ID, latest, previous, baseline, a folder, or a git ref of a known run."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from agenteval_cli import git
+from agenteval_cli.baselines import BASELINE, Book, baseline_run, read_baselines
 from agenteval_cli.errors import UsageError
-from agenteval_cli.records import FINISHED, RunRecord
+from agenteval_cli.records import RunRecord
 from agenteval_cli.repository import Repository
-from agenteval_cli.store import Run, finished_runs, read_record, read_run, run_ids
+from agenteval_cli.store import Run, RunHead, finished_runs, read_run, run_ids, run_records
 
 LATEST = "latest"
 PREVIOUS = "previous"
+Read = TypeVar("Read")
 
 
 def find_run(repository: Repository, name: str) -> Run:
-    """The run that is called `name`. Raises UsageError, with what there is, where none is."""
+    """The run that is called `name`, read in full: see find."""
+    return find(repository, name, read_run)
+
+
+def find(repository: Repository, name: str, read: Callable[[Path], Read]) -> Run | Read:
+    """What `read` makes of the folder of the run `name`. Raises UsageError, with what there is, where none is.
+
+    `baseline` is a run made of what was accepted, without transcripts: see baselines.baseline_run.
+    """
     if name in (LATEST, PREVIOUS):
-        return _recent(repository, 0 if name == LATEST else 1)
-    if name == "baseline":
-        raise UsageError("baselines are not supported yet; name a run, `latest`, `previous` or a git ref")
+        return read(_recent(repository, 0 if name == LATEST else 1))
+    if name == BASELINE:
+        return _baseline(repository, _accepted(repository), None)
     if Path(name).exists():
         path = Path(name)
-        return read_run(path if path.is_dir() else path.parent)
+        return read(path if path.is_dir() else path.parent)
     matches = [run_id for run_id in run_ids(repository.runs) if run_id.startswith(name)]
     if len(matches) == 1:
-        return read_run(repository.runs / matches[0])
+        return read(repository.runs / matches[0])
     if matches:
         raise UsageError(f"'{name}' begins {len(matches)} run IDs; write more of it")
-    return _run_of_ref(repository, name)
+    return read(_run_of_ref(repository, name))
 
 
-def previous_to(repository: Repository, head: Run) -> Run:
-    """The finished run before `head`. Raises UsageError where there is none."""
-    for run_id in reversed(run_ids(repository.runs)):
-        if run_id < head.record.id and read_record(repository.runs / run_id).status == FINISHED:
-            return read_run(repository.runs / run_id)
-    raise UsageError(f"no finished run before {head.record.id}; a diff needs two, so `agenteval run` once more")
+def find_base(repository: Repository, name: str | None, head: RunRecord, read: Callable[[Path], Read]) -> Run | Read:
+    """What `head` is compared with. Not named, it is the baseline if there is one of the head's agents, else the run
+    before; of cases that several agents have a baseline for, it is that of the head's agent.
+    """
+    if name == BASELINE:
+        return _baseline(repository, _accepted(repository), head)
+    if name is not None:
+        return find(repository, name, read)
+    agents = {agent.name for agent in head.agents}
+    book = {place: lines for place, lines in read_baselines(repository.root).items() if place[0] in agents and lines}
+    return _baseline(repository, book, head) if book else read(_previous_to(repository, head.id))
 
 
-def _recent(repository: Repository, back: int) -> Run:
-    for index, record in enumerate(finished_runs(repository.runs)):
+def find_run_to_resume(repository: Repository, name: str) -> Run:
+    """The same for a run that may have been stopped: `latest` is the newest of all."""
+    if name == BASELINE:
+        raise UsageError("a baseline is no run to go on with; name a run, or `latest`")
+    if name != LATEST:
+        return find_run(repository, name)
+    newest = next(run_records(repository.runs), None)
+    if newest is None:
+        raise UsageError(f"there is no run in {repository.config.runs}; `agenteval run` makes one")
+    return read_run(repository.runs / newest.id)
+
+
+def _previous_to(repository: Repository, head: str) -> Path:
+    for known in _whole_runs(repository):
+        if known.id < head:
+            return repository.runs / known.id
+    raise UsageError(f"no finished run before {head}; a diff needs two, so `agenteval run` once more")
+
+
+def _recent(repository: Repository, back: int) -> Path:
+    for index, known in enumerate(_whole_runs(repository)):
         if index == back:
-            return _open(repository, record)
+            return repository.runs / known.id
     count = "no" if back == 0 else "only one"
     raise UsageError(f"there is {count} finished run in {repository.config.runs}; `agenteval run` makes one")
 
 
-def _run_of_ref(repository: Repository, name: str) -> Run:
+def _run_of_ref(repository: Repository, name: str) -> Path:
     """The newest finished run of the commit that the ref names; a run of its clean tree goes first."""
     commit = git.commit_of(repository.root, name)
     if commit is None:
         raise UsageError(f"'{name}' is no run ID, `latest`, `previous`, folder of a run, or git ref")
-    known = [record for record in finished_runs(repository.runs) if record.git.commit == commit]
+    known = [record for record in _whole_runs(repository) if record.git.commit == commit]
     clean = [record for record in known if record.git.dirty is False]
     if not known:
         raise UsageError(f"no finished run of {name} ({commit[:12]}); check it out and `agenteval run`")
-    return _open(repository, (clean or known)[0])
+    return repository.runs / (clean or known)[0].id
 
 
-def _open(repository: Repository, record: RunRecord) -> Run:
-    return read_run(repository.runs / record.id)
+def _whole_runs(repository: Repository) -> Iterator[RunHead]:
+    """Finished runs, newest first, without those that are only fresh attempts of the cases that fell in another."""
+    return (record for record in finished_runs(repository.runs) if record.confirms is None)
+
+
+def _accepted(repository: Repository) -> Book:
+    book = read_baselines(repository.root)
+    if not any(book.values()):
+        raise UsageError("there is no baseline yet; `agenteval baseline accept` makes one of the latest run")
+    return book
+
+
+def _baseline(repository: Repository, book: Book, head: RunRecord | None) -> Run:
+    agents = {planned.case.casefold(): planned.agent for planned in head.plan} if head else {}
+    return baseline_run(book, agents, repository.config.default_agent)

@@ -24,17 +24,25 @@ def mismatch(expected: Any, actual: Any, *, exact: bool = False, path: str = "$"
 
     Raises PatternTimeoutError where a regex could not be decided in time.
     """
+    return next(mismatches(expected, actual, exact=exact, path=path), None)
+
+
+def mismatches(expected: Any, actual: Any, *, exact: bool = False, path: str = "$") -> Iterator[Difference]:
+    """Every place where `actual` does not satisfy the matcher `expected`, in the order of the matcher.
+
+    Raises PatternTimeoutError where a regex could not be decided in time.
+    """
     operator = operator_of(expected)
     if operator is not None:
-        words = OPERATORS[operator](expected[operator], actual)
-        return Difference(path, expected, actual, words) if words else None
-    if isinstance(expected, Mapping) and isinstance(actual, Mapping):
-        return _object_mismatch(expected, actual, exact=exact, path=path)
-    if isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
-        pairs = enumerate(zip(expected, actual, strict=True))
-        found = (mismatch(want, got, exact=exact, path=f"{path}[{index}]") for index, (want, got) in pairs)
-        return next((difference for difference in found if difference), None)
-    return first_difference(expected, actual, path)
+        if words := OPERATORS[operator](expected[operator], actual):
+            yield Difference(path, expected, actual, words)
+    elif isinstance(expected, Mapping) and isinstance(actual, Mapping):
+        yield from _object_mismatches(expected, actual, exact=exact, path=path)
+    elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        for index, (want, got) in enumerate(zip(expected, actual, strict=True)):
+            yield from mismatches(want, got, exact=exact, path=f"{path}[{index}]")
+    elif difference := first_difference(expected, actual, path):
+        yield difference
 
 
 def operator_of(value: Any) -> str | None:
@@ -73,17 +81,14 @@ def operator_faults(operator: str, operand: Any, path: Path) -> Iterator[tuple[P
         yield from faults(operand, path)
 
 
-def _object_mismatch(
+def _object_mismatches(
     expected: Mapping[str, Any], actual: Mapping[str, Any], *, exact: bool, path: str
-) -> Difference | None:
+) -> Iterator[Difference]:
     for key, value in expected.items():
-        found = mismatch(value, actual.get(key, ABSENT), exact=exact, path=child(path, key))
-        if found:
-            return found
-    extra = next((key for key in actual if key not in expected), None)
-    if exact and extra is not None:
-        return Difference(child(path, extra), ABSENT, actual[extra])
-    return None
+        yield from mismatches(value, actual.get(key, ABSENT), exact=exact, path=child(path, key))
+    extra = next((key for key in actual if key not in expected), None) if exact else None
+    if extra is not None:
+        yield Difference(child(path, extra), ABSENT, actual[extra])
 
 
 def _equals(operand: Any, actual: Any) -> str | None:
@@ -164,8 +169,22 @@ def _absent(_operand: bool, actual: Any) -> str | None:
     return None if actual is ABSENT else f"expected nothing, got {shown(actual)}"
 
 
+def _money(operand: Any, actual: Any) -> str | None:
+    from agenteval_cli.money import mismatch as money_mismatch
+
+    words = money_mismatch(operand, actual)
+    return f"{words}; got {shown(actual)}" if words else None
+
+
+def _date(operand: Any, actual: Any) -> str | None:
+    from agenteval_cli.dates import mismatch as date_mismatch
+
+    words = date_mismatch(operand, actual)
+    return f"{words}; got {shown(actual)}" if words else None
+
+
 def _schema(operand: Any, actual: Any) -> str | None:
-    from agenteval_cli.schemas import first_fault
+    from agenteval_cli.case_schemas import first_fault
 
     return "expected a value, got nothing" if actual is ABSENT else first_fault(operand, actual)
 
@@ -189,6 +208,8 @@ OPERATORS: Mapping[str, Operator] = MappingProxyType(
         "absent": _absent,
         "any": _present,
         "schema": _schema,
+        "money": _money,
+        "date": _date,
     }
 )
 
@@ -239,8 +260,28 @@ def _type_fault(operand: Any) -> str | None:
     return f"{shown(wrong[0])} is not one of {', '.join(JSON_TYPES)}" if wrong else None
 
 
+def _money_fault(operand: Any) -> str | None:
+    from agenteval_cli.money import wanted
+
+    return _value_error(wanted, operand)
+
+
+def _date_fault(operand: Any) -> str | None:
+    from agenteval_cli.dates import wanted
+
+    return _value_error(wanted, operand)
+
+
+def _value_error(read: Callable[[Any], object], operand: Any) -> str | None:
+    try:
+        read(operand)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
 def _schema_fault(operand: Any) -> str | None:
-    from agenteval_cli.schemas import schema_fault
+    from agenteval_cli.case_schemas import schema_fault
 
     return schema_fault(operand)
 
@@ -254,4 +295,6 @@ _OPERAND_FAULTS: Mapping[str, Callable[[Any], str | None]] = {
     "regex": _regex_fault,
     "type": _type_fault,
     "schema": _schema_fault,
+    "money": _money_fault,
+    "date": _date_fault,
 }

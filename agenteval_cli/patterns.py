@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 SECONDS = 1.0
+FLAGS = MappingProxyType({"ignore_case": "if", "multiline": "m", "dotall": "s", "verbose": "x"})
 
 
 class PatternTimeoutError(Exception):
@@ -17,15 +20,34 @@ def search(pattern: str, text: str) -> tuple[int, int] | None:
     return next(spans(pattern, text), None)
 
 
-def spans(pattern: str, text: str) -> Iterator[tuple[int, int]]:
-    """The spans of all matches. Raises PatternTimeoutError after SECONDS."""
-    import regex
-
+def spans(pattern: str, text: str, *, full: bool = False) -> Iterator[tuple[int, int]]:
+    """The spans of all matches, or of the whole text. Raises PatternTimeoutError after SECONDS."""
+    compiled = _compiled(pattern)
     try:
-        for found in regex.finditer(pattern, text, timeout=SECONDS):
+        if full:
+            whole = compiled.fullmatch(text, timeout=SECONDS)
+            yield from [whole.span()] if whole else []
+            return
+        for found in compiled.finditer(text, timeout=SECONDS):
             yield found.span()
     except TimeoutError as error:
         raise PatternTimeoutError(f"/{pattern}/ took more than {SECONDS:g} s on {len(text):,} characters") from error
+
+
+def groups(pattern: str, text: str) -> Iterator[str]:
+    """Of each match the first group, or all of it where there is none. Raises PatternTimeoutError after SECONDS."""
+    compiled = _compiled(pattern)
+    try:
+        for found in compiled.finditer(text, timeout=SECONDS):
+            yield found[1] or "" if compiled.groups else found[0]
+    except TimeoutError as error:
+        raise PatternTimeoutError(f"/{pattern}/ took more than {SECONDS:g} s on {len(text):,} characters") from error
+
+
+def with_flags(pattern: str, flags: Iterable[str]) -> str:
+    """The pattern with flags of FLAGS written in front of it."""
+    letters = "".join(FLAGS[flag] for flag in flags)
+    return f"(?{letters}){pattern}" if letters else pattern
 
 
 def pattern_fault(pattern: str) -> str | None:
@@ -37,6 +59,13 @@ def pattern_fault(pattern: str) -> str | None:
     except regex.error as error:
         return f"/{pattern}/ is not a pattern: {_words(error)}"
     return None
+
+
+@lru_cache(maxsize=512)
+def _compiled(pattern: str) -> Any:
+    import regex
+
+    return regex.compile(pattern)
 
 
 def _words(error: Any) -> str:

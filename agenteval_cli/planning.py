@@ -2,29 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
+from agenteval_cli.bars import Calibrations, bars
 from agenteval_cli.case import Case
 from agenteval_cli.config import Agent, Config
 from agenteval_cli.errors import UsageError
 from agenteval_cli.escape import as_text
 from agenteval_cli.protocols import PROTOCOLS
+from agenteval_cli.recordings import are_replayed
 from agenteval_cli.records import PlannedCase
 from agenteval_cli.repository import LoadedCase
 from agenteval_cli.requests import request_for
 
 
 def plan_for(
-    chosen: Sequence[LoadedCase], config: Config, *, agent: str | None = None, attempts: int | None = None
+    chosen: Sequence[LoadedCase],
+    config: Config,
+    *,
+    agent: str | None = None,
+    attempts: int | None = None,
+    calibrations: Calibrations = MappingProxyType({}),
 ) -> tuple[PlannedCase, ...]:
     """Each chosen case with its agent and number of attempts: as asked, else as the case says, else by default.
 
-    Raises UsageError where there is no such agent, and where a case cannot run in this version or with its agent.
+    `calibrations` say which judges may gate. Raises UsageError where there is no such agent, and where a case cannot
+    run in this version, with its agent or with its judges.
     """
     plan = tuple(_planned(loaded, config, agent, attempts) for loaded in chosen)
-    _refuse_what_cannot_run(
-        [(loaded.case, config.agents[planned.agent]) for loaded, planned in zip(chosen, plan, strict=True)]
-    )
+    barred = [
+        f"{loaded.case.file}: {words}"
+        for loaded, planned in zip(chosen, plan, strict=True)
+        for words in (
+            *_unsupported(loaded.case),
+            *_unseen(loaded.case, config.agents[planned.agent]),
+            *bars(loaded.case.data, config.judging, calibrations),
+        )
+    ]
+    if barred:
+        raise UsageError("these cases cannot run:\n  " + "\n  ".join(barred))
     return plan
 
 
@@ -48,37 +66,30 @@ def _planned(loaded: LoadedCase, config: Config, agent: str | None, attempts: in
         quarantined=case.quarantined,
         digests=loaded.digests,
         reason=f"run: {why}",
+        metadata=_plain_values(case.data.get("metadata", {})),
     )
 
 
-def _refuse_what_cannot_run(chosen: Sequence[tuple[Case, Agent]]) -> None:
-    lines = [
-        f"{case.file}: {words}" for case, agent in chosen for words in (*_unsupported(case), *_unseen(case, agent))
-    ]
-    if lines:
-        raise UsageError("these cases cannot run:\n  " + "\n  ".join(lines))
+def _plain_values(metadata: Mapping[str, Any]) -> dict[str, str | int | float | bool]:
+    return {key: value for key, value in metadata.items() if isinstance(value, str | int | float | bool)}
 
 
 def _unseen(case: Case, agent: Agent) -> Iterator[str]:
     if agent.protocol not in PROTOCOLS:
         return
     request = request_for(case, "", 0, "")
+    if are_replayed(case.data.get("tools", ())):
+        request.pop("state", None)  # it is that of the tools, which the agent sees them by
     for key in PROTOCOLS[agent.protocol].cannot_carry(request):
         yield f"{key}: agent '{agent.name}' would not see it; the {agent.protocol} protocol carries the input only"
+    if len(case.turns) > 1 and agent.protocol == "text":
+        yield f"turns: agent '{agent.name}' would not see what was said; the text protocol carries the input only"
+    if case.files and agent.protocol == "jsonl":
+        yield f"files: agent '{agent.name}' would not see them; a jsonl agent has one folder for all attempts"
 
 
 def _unsupported(case: Case) -> Iterator[str]:
     """Fields that are valid, and that this version does not act on yet: refused, never ignored."""
     data = case.data
-    yield from (f"{key}: not supported yet" for key in ("turns", "simulation", "criteria") if key in data)
-    if data.get("match") in ("similar", "judged"):
-        yield f"match: {data['match']}: not supported yet"
-    for index, tool in enumerate(data.get("tools", ())):
-        yield from (
-            f"tools[{index}].{key}: not supported yet" for key in ("use", "responses", "unmatched") if key in tool
-        )
-    trajectory = data.get("trajectory", {})
-    yield from (f"trajectory.{key}: not supported yet" for key in ("calls", "recovery", "plan") if key in trajectory)
-    for index, check in enumerate(data.get("outcome", ())):
-        if "turn" in check:
-            yield f"outcome[{index}].turn: not supported yet"
+    if "simulation" in data:
+        yield "simulation: not supported yet"

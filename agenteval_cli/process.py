@@ -6,9 +6,7 @@ whole process group (TERM, a grace, KILL), and what the agent said until then is
 
 from __future__ import annotations
 
-import contextlib
-import os
-import select
+import errno
 import signal
 import subprocess
 import threading
@@ -17,15 +15,17 @@ from collections.abc import Mapping
 
 import msgspec
 
-from agenteval_cli.orphans import Guardian, sweep
+from agenteval_cli.orphans import Guardian, Orphans
+from agenteval_cli.pump import Cancel, Pump, signal_group
+from agenteval_cli.workplaces import new_workplace, remove
+
+__all__ = ["MAX_STDERR", "MAX_STDOUT", "Cancel", "Command", "Ended", "NotStartedError", "Processes", "how_it_ended"]
 
 MAX_STDOUT = 16 * 1024 * 1024
 MAX_STDERR = 1024 * 1024
-GRACE = 1.0  # seconds between TERM and KILL
-DRAIN = 0.2  # seconds that a pipe may stay open, held by a helper, once the agent itself has ended
-_CHUNK = 256 * 1024
-_MOST_IN_A_PIPE = 1024 * 1024
-_POLL_WITHOUT_PIDFD = 0.01
+_LONGEST_SWEEP = 1.0  # seconds, if what is killed leaves ever more behind
+_SWEEP_AGAIN = 0.005
+_NOT_STARTABLE = (errno.E2BIG, errno.ENOEXEC)  # arguments too long; not a program
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -55,41 +55,38 @@ class NotStartedError(Exception):
     """The command could not be started at all."""
 
 
-class Cancel:
-    """A request to stop that every waiting loop sees at once. Safe to call from a signal handler."""
-
-    def __init__(self) -> None:
-        self.fd, self._write_fd = os.pipe()
-        self.requested = False
-
-    def request(self) -> None:
-        self.requested = True
-        with contextlib.suppress(OSError):
-            os.write(self._write_fd, b"x")
-
-    def close(self) -> None:
-        os.close(self.fd)
-        os.close(self._write_fd)
-
-
 class Processes:
-    """The agents that are running now. One for a run; each `run` call may come from a thread of its own."""
+    """The agents that are running now. One for a run; each call may come from a thread of its own."""
 
     def __init__(self, guardian: Guardian, cancel: Cancel) -> None:
         self.cancel = cancel
         self.live: set[int] = set()
         self.lock = threading.Lock()
         self._guardian = guardian
-        self._over: set[bytes] = set()
+        self._orphans = Orphans(guardian)
+        self._running: set[bytes] = set()
 
     def has_ended(self, trace_id: str) -> None:
-        """Nothing that carries this trace ID in its environment may be left running from now on."""
-        self._over.add(trace_id.encode())
+        """Nothing of the attempt with this trace ID may be left running from now on."""
+        with self.lock:
+            self._running.discard(trace_id.encode())
 
     def sweep(self) -> None:
         """End and reap what left the group of an attempt that has ended."""
-        with self.lock:
-            sweep(self.live | {self._guardian.pid}, self._over)
+        end = time.monotonic() + _LONGEST_SWEEP
+        while time.monotonic() < end:
+            with self.lock:
+                if not self._orphans.ended_some(self.live, self._running):
+                    return
+            time.sleep(_SWEEP_AGAIN)
+
+    def new_folder(self) -> str:
+        """A new, empty folder to work in. Raises OSError. It goes with the run, if nobody removes it before."""
+        return new_workplace(self._guardian.folder)
+
+    def remove_folder(self, folder: str) -> bool:
+        """Remove a folder that an agent worked in; whether it is gone. Never raises."""
+        return remove(folder)
 
     def run(self, command: Command) -> Ended:
         """Start the command, feed it, read it, and return when it and its group are gone.
@@ -97,28 +94,26 @@ class Processes:
         Raises NotStartedError where the program cannot be started, OSError where this machine has no room for one more.
         """
         began = time.monotonic()
-        process = self._started(command)
+        process = self.start(command)
+        stdout, stderr = _Capped(MAX_STDOUT), _Capped(MAX_STDERR)
         try:
-            pump = _Pump(process, command.stdin, self.cancel.fd)
-            why = pump.until_ended(began + command.seconds)
+            why = _why_it_ended(Pump(process, stdout, stderr, self.cancel), command.stdin, began + command.seconds)
         finally:
-            _end_group(process)
-            with self.lock:
-                self.live.discard(process.pid)
-            self._guardian.forget(process.pid)
-        code = process.returncode
+            self.end(process)
+        exit_code, number = how_it_ended(process)
         return Ended(
             why=why,
-            exit_code=code if code >= 0 else None,
-            signal=-code if code < 0 else None,
+            exit_code=exit_code,
+            signal=number,
             seconds=time.monotonic() - began,
-            stdout=bytes(pump.stdout.kept),
-            stderr=bytes(pump.stderr.kept),
-            stdout_size=pump.stdout.size,
-            stderr_size=pump.stderr.size,
+            stdout=bytes(stdout.kept),
+            stderr=bytes(stderr.kept),
+            stdout_size=stdout.size,
+            stderr_size=stderr.size,
         )
 
-    def _started(self, command: Command) -> subprocess.Popen[bytes]:
+    def start(self, command: Command) -> subprocess.Popen[bytes]:
+        """Start the command with three pipes, in a session of its own. Raises what `run` raises; `end` must follow."""
         # Spawning and noting the pid are one step, so that a sweep never takes a new agent for an orphan.
         with self.lock:
             try:
@@ -141,11 +136,57 @@ class Processes:
             except ValueError as error:
                 raise NotStartedError(f"{command.argv[0]} cannot be started: {error}") from error
             self.live.add(process.pid)
+            self._running |= _trace_ids(command.env)
         self._guardian.watch(process.pid)
         return process
 
+    def end(self, process: subprocess.Popen[bytes]) -> None:
+        """Kill what is left of the group while the leader, not yet reaped, still keeps its number; then reap it."""
+        signal_group(process.pid, signal.SIGKILL)
+        process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
+        with self.lock:
+            self.live.discard(process.pid)
+        self._guardian.forget(process.pid)
 
-_NOT_STARTABLE = (7, 8)  # E2BIG: arguments too long; ENOEXEC: not a program
+
+def _trace_ids(env: Mapping[str, str]) -> set[bytes]:
+    """The trace ID in the environment of an agent, which whatever it starts inherits."""
+    return {part.encode() for part in env.get("TRACEPARENT", "").split("-")[1:2]}
+
+
+def how_it_ended(process: subprocess.Popen[bytes]) -> tuple[int | None, int | None]:
+    """The exit code or the number of the signal of a process; neither while it is not known to have ended."""
+    code: int | None = process.returncode
+    if code is None:
+        return None, None
+    return (code, None) if code >= 0 else (None, -code)
+
+
+def _why_it_ended(pump: Pump, stdin: bytes, deadline: float) -> str:
+    """exited, timeout or cancelled; the process has ended in every case, its group may have members left."""
+    try:
+        pump.send(stdin, last=True)
+        why = _until(pump, deadline)
+        if why != "exited":
+            pump.stop()
+        pump.drain()
+        return why
+    finally:
+        pump.close()
+
+
+def _until(pump: Pump, deadline: float) -> str:
+    while True:
+        ready = pump.wait(deadline)
+        if pump.is_cancelled(ready):
+            return "cancelled"
+        if pump.has_exited(ready):
+            return "exited"
+        if time.monotonic() >= deadline:
+            return "timeout"
 
 
 class _Capped:
@@ -161,141 +202,3 @@ class _Capped:
         room = self._cap - len(self.kept)
         if room > 0:
             self.kept += chunk[:room]
-
-
-class _Pump:
-    """Moves bytes in and out of one process until it ends, its time is up, or the run is cancelled."""
-
-    def __init__(self, process: subprocess.Popen[bytes], stdin: bytes, cancel_fd: int) -> None:
-        assert process.stdin is not None  # noqa: S101  # all three are pipes: see Processes._started
-        assert process.stdout is not None  # noqa: S101  # the same
-        assert process.stderr is not None  # noqa: S101  # the same
-        self.process = process
-        self.stdout = _Capped(MAX_STDOUT)
-        self.stderr = _Capped(MAX_STDERR)
-        self._readers = {process.stdout.fileno(): self.stdout, process.stderr.fileno(): self.stderr}
-        self._stdin = process.stdin
-        self._unsent = memoryview(stdin)
-        self._cancel_fd = cancel_fd
-        self._exit_fd = _exit_fd(process.pid)
-        self._poll = select.poll()
-        for fd in (*self._readers, self._stdin.fileno()):
-            os.set_blocking(fd, False)
-        for fd in (*self._readers, cancel_fd, *([self._exit_fd] if self._exit_fd is not None else [])):
-            self._poll.register(fd, select.POLLIN)
-        self._poll.register(self._stdin.fileno(), select.POLLOUT)
-        self._feed()
-
-    def until_ended(self, deadline: float) -> str:
-        """exited, timeout or cancelled; the process has ended in every case, its group may have members left."""
-        try:
-            why = self._until(deadline)
-            if why != "exited":
-                self._poll.unregister(self._cancel_fd)
-                self._stop()
-            self._drain()
-            return why
-        finally:
-            if self._exit_fd is not None:
-                os.close(self._exit_fd)
-
-    def _until(self, deadline: float) -> str:
-        while True:
-            ready = self._wait(deadline)
-            if self._cancel_fd in ready:
-                return "cancelled"
-            if self._has_exited(ready):
-                return "exited"
-            if time.monotonic() >= deadline:
-                return "timeout"
-
-    def _wait(self, deadline: float) -> set[int]:
-        """Wait for something to do, do what concerns the pipes, and say which descriptors were ready."""
-        left = max(0.0, deadline - time.monotonic())
-        if self._exit_fd is None:
-            left = min(left, _POLL_WITHOUT_PIDFD)
-        ready = {fd for fd, _ in self._poll.poll(left * 1000 + 0.5)}
-        for fd in self._readers.keys() & ready:
-            self._read(fd)
-        if not self._stdin.closed and self._stdin.fileno() in ready:
-            self._feed()
-        return ready
-
-    def _has_exited(self, ready: set[int]) -> bool:
-        if self._exit_fd is None:
-            return self.process.poll() is not None
-        return self._exit_fd in ready
-
-    def _stop(self) -> None:
-        """TERM to the group, a grace in which it may still speak, then KILL."""
-        _signal_group(self.process.pid, signal.SIGTERM)
-        end = time.monotonic() + GRACE
-        while time.monotonic() < end:
-            if self._has_exited(self._wait(end)):
-                return
-        _signal_group(self.process.pid, signal.SIGKILL)
-
-    def _drain(self) -> None:
-        """Read what is left in the pipes; a helper that holds one open is waited for only a moment."""
-        if self._exit_fd is not None:
-            self._poll.unregister(self._exit_fd)
-        for fd in list(self._readers):
-            self._read_what_is_there(fd)
-        end = time.monotonic() + DRAIN
-        while self._readers and time.monotonic() < end:
-            self._wait(end)
-
-    def _read_what_is_there(self, fd: int) -> None:
-        """All that the agent itself can have left in a pipe, however late this machine comes to it."""
-        for _ in range(_MOST_IN_A_PIPE // _CHUNK + 1):
-            if not self._read(fd):
-                return
-
-    def _read(self, fd: int) -> bool:
-        """Read once; False where nothing is there now or ever again."""
-        try:
-            chunk = os.read(fd, _CHUNK)
-        except BlockingIOError:
-            return False
-        if chunk:
-            self._readers[fd].take(chunk)
-            return True
-        self._poll.unregister(fd)
-        del self._readers[fd]
-        return False
-
-    def _feed(self) -> None:
-        """Write what the pipe takes; an agent that closed its stdin early simply gets no more."""
-        try:
-            if self._unsent:
-                sent = os.write(self._stdin.fileno(), self._unsent[:_CHUNK])
-                self._unsent = self._unsent[sent:]
-        except BlockingIOError:
-            return
-        except OSError:
-            self._unsent = self._unsent[:0]
-        if not self._unsent:
-            self._poll.unregister(self._stdin.fileno())
-            self._stdin.close()
-
-
-def _exit_fd(pid: int) -> int | None:
-    """A descriptor that becomes readable when the process exits, where the platform has one (Linux 5.3)."""
-    try:
-        return os.pidfd_open(pid)
-    except (AttributeError, OSError):
-        return None
-
-
-def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill what is left of the group while the leader, not yet reaped, still keeps its number; then reap it."""
-    _signal_group(process.pid, signal.SIGKILL)
-    process.wait()
-    for pipe in (process.stdin, process.stdout, process.stderr):
-        if pipe is not None:
-            pipe.close()
-
-
-def _signal_group(group: int, number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)

@@ -1,4 +1,4 @@
-"""A case graded without an agent: on its own recording, and on an agent that does nothing."""
+"""A case graded without an agent: on its own recording, on changes of it, and on an agent that does nothing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from agenteval_cli.case import case_from, filled
 from agenteval_cli.endings import Answered, Facts
 from agenteval_cli.grading import Verdict, verdict_on
+from agenteval_cli.mutants import Mutation, mutation_of
 from agenteval_cli.reported import transcript_from
 from agenteval_cli.transcript import Transcript
 
@@ -18,6 +19,13 @@ _NOTHING = {"output": "", "tool_calls": [], "usage": {"total_tokens": 0}, "cost"
 def on_recording(data: Mapping[str, Any]) -> Verdict:
     """The verdict on the case's recording; `data` satisfies the schema and has one."""
     return _verdict(data, transcript_from(data["recording"]))
+
+
+def mutation_of_recording(data: Mapping[str, Any]) -> Mutation | None:
+    """How many changes of the case's recording it would notice; None where it has none that passes."""
+    if "recording" not in data:
+        return None
+    return mutation_of(case_from("", filled(dict(data))), transcript_from(data["recording"]))
 
 
 def on_nothing(data: Mapping[str, Any]) -> Verdict:

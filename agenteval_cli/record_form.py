@@ -99,7 +99,8 @@ def _was_observed(record: Data) -> bool:
 
 def _placed_expected(call: Data) -> Data:
     arguments = call.get("arguments")
-    return {"name": call.get("name"), **({} if arguments is None else {"arguments": _quoted(arguments)})}
+    said = {} if arguments is None else {"arguments": {key: _quoted(value) for key, value in arguments.items()}}
+    return {"name": call.get("name"), **said}
 
 
 def _quoted(value: Any) -> Any:
@@ -166,7 +167,7 @@ def projected_record(data: Data) -> Data:
         record["expectedOutput"] = data["expected_output"]
     expected = data.get("trajectory", {}).get("calls", {})
     if (expected.get("mode"), expected.get("extra")) == ("any_order", "allow") and expected["expected"]:
-        calls = [{key: _unquoted(value) for key, value in call.items()} for call in expected["expected"]]
+        calls = [_projected_expected(call) for call in expected["expected"] if isinstance(call, dict)]
         if same([_placed_expected(call) for call in calls], expected["expected"]):
             record["expectedToolCalls"] = calls
     hidden = {KEPT} if kept_in(data) else set()
@@ -203,6 +204,11 @@ def _projected_step(step: Data, calls: Mapping[str, Data]) -> Data:
     call = calls.get(step.get("tool_call", ""))
     said: Data = {key: step[key] for key in ("type", "content") if key in step}
     return said if call is None else {**said, "toolCall": json_value(call, "toolCall")}
+
+
+def _projected_expected(call: Data) -> Data:
+    arguments = {key: _unquoted(value) for key, value in call.get("arguments", {}).items()}
+    return {**call, "arguments": arguments} if "arguments" in call else {**call}
 
 
 def _unquoted(value: Any) -> Any:

@@ -11,11 +11,13 @@ from agenteval_cli.digests import Digests
 from agenteval_cli.endings import Facts
 from agenteval_cli.finding import CheckResult
 from agenteval_cli.git import GitState
+from agenteval_cli.judgement import Judgement
 from agenteval_cli.transcript import Transcript
 
-RUN_FORMAT = 1
-ATTEMPT_FORMAT = 1
-TRANSCRIPT_FORMAT = 1
+RUN_FORMAT = 2
+ATTEMPT_FORMAT = 2
+TRANSCRIPT_FORMAT = 2
+READ_FORMATS = frozenset({1, RUN_FORMAT})  # 1 lacked only keys that have a default now
 
 RUNNING = "running"
 FINISHED = "finished"
@@ -32,8 +34,16 @@ class AgentRecord(msgspec.Struct, frozen=True):
     pins: dict[str, Any]
 
 
-class PlannedCase(msgspec.Struct, frozen=True, kw_only=True):
-    """One case of the plan and why it is in it."""
+class JudgeRecord(msgspec.Struct, frozen=True):
+    """A judge that the run's cases needed: its command, or the model at an endpoint, and the digest of all of it."""
+
+    name: str
+    asked: str
+    digest: str
+
+
+class PlannedCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One case of the plan and why it is in it. `metadata` has its plain values, for taking results apart by them."""
 
     case: str
     file: str
@@ -46,6 +56,7 @@ class PlannedCase(msgspec.Struct, frozen=True, kw_only=True):
     quarantined: bool
     digests: Digests
     reason: str
+    metadata: dict[str, str | int | float | bool] = {}
 
 
 class Platform(msgspec.Struct, frozen=True):
@@ -56,23 +67,52 @@ class Platform(msgspec.Struct, frozen=True):
     python: str
 
 
+class Confirms(msgspec.Struct, frozen=True):
+    """The two runs whose moved cases a run tried again, and up to how many fresh attempts of each it was to make."""
+
+    base: str
+    head: str
+    attempts: int
+
+
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """run.json. `counts` has every status by name; `not_selected` are the cases that exist but were not asked for."""
+    """run.json. `counts` has every status by name; `not_selected` are the cases that exist but were not asked for.
+
+    `shard` is which part of how many this run is, `merged` the runs it was put together from, `since` the run whose
+    attempts it kept where nothing had changed, `stopped` why it skipped the rest, `resumed_at` when it was gone on
+    with. `confirms` is there in a run of fresh attempts only; `confirmed_by` are those that the run was confirmed by,
+    the one with the agent of the base and the one with its own.
+
+    A `graded` run has started no agent: its answers were there already. They are those of the run `graded_from`, whose
+    agents are the run's; where that is None its one agent is called recordings, transcripts or dataset, has no command
+    and the protocol none, its digest is that of the answers, and its pins name the files they came from.
+    """
 
     format: int = RUN_FORMAT
     id: str
     tool_version: str
+    grading: int = 1
     started_at: str
     finished_at: str | None = None
     status: str
     git: GitState
     agents: tuple[AgentRecord, ...]
+    judges: tuple[JudgeRecord, ...] = ()
     platform: Platform
     seed: int
     min_pass_rate: float
     plan: tuple[PlannedCase, ...]
     not_selected: tuple[str, ...]
     counts: dict[str, int] = {}
+    shard: tuple[int, int] | None = None
+    merged: tuple[str, ...] = ()
+    since: str | None = None
+    stopped: str | None = None
+    resumed_at: tuple[str, ...] = ()
+    confirms: Confirms | None = None
+    confirmed_by: tuple[str, str] | None = None
+    graded: bool = False
+    graded_from: str | None = None
 
 
 class TranscriptPlace(msgspec.Struct, frozen=True):
@@ -83,7 +123,11 @@ class TranscriptPlace(msgspec.Struct, frozen=True):
 
 
 class AttemptRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of attempts.jsonl: a fact, written when the attempt ended and never changed."""
+    """One line of attempts.jsonl: a fact, written when the attempt ended and never changed.
+
+    `retry` counts the tries before this one that ended in an error. `reused_from` is the run whose attempt this is;
+    `regraded` says that only its transcript was kept and the checks were made anew.
+    """
 
     format: int
     case: str
@@ -96,8 +140,12 @@ class AttemptRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     started_at: str
     duration_ms: float
     transcript: TranscriptPlace
+    retry: int = 0
+    reused_from: str | None = None
+    regraded: bool = False
     reason: str = ""
     checks: tuple[CheckResult, ...] = ()
+    judgements: tuple[Judgement, ...] = ()
     notes: tuple[str, ...] = ()
     exit_code: int | None = None
     signal: int | None = None
@@ -113,13 +161,17 @@ class AttemptRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class TranscriptRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of transcripts.jsonl: what the agent got and gave. Raw output that is not UTF-8 is in base64."""
+    """One line of transcripts.jsonl: what the agent got and gave. Raw output that is not UTF-8 is in base64.
+
+    `turns` has the transcript of each turn where the case is a script of several.
+    """
 
     format: int
     case: str
     attempt: int
     request: dict[str, Any]
     transcript: Transcript | None = None
+    turns: tuple[Transcript, ...] = ()
     stdout: str | None = None
     stdout_base64: str | None = None
     stdout_size: int = 0

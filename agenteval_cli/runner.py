@@ -1,326 +1,216 @@
-"""Runs a plan: workers execute and grade attempts, one writer keeps them, and every way out leaves nothing running.
+"""Runs a plan: a crew executes and grades attempts, one writer keeps them, and every way out leaves nothing running.
 
-    plan → (task → ending → verdict → records) in worker threads → writer, in the calling thread → on_attempt
-
-Threads, not asyncio: an attempt waits in poll() on its own pipes, which costs a tenth of asyncio's start-up and lets
-the writer stay a plain loop (docs/decisions.md).
+plan → (task → ending → verdict → records) in the crew's threads → writer, in the calling thread → watcher
 """
 
 from __future__ import annotations
 
 import contextlib
-import datetime as dt
-import hashlib
-import platform
-import queue
 import secrets
 import signal
-import threading
-import time
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from agenteval_cli import __version__
 from agenteval_cli.agents import ReadyAgent
-from agenteval_cli.attempt import Task, deadline_in, execute
-from agenteval_cli.endings import Answered, Ending, Facts, HarnessFault
-from agenteval_cli.git import GitState
-from agenteval_cli.grading import verdict_on
+from agenteval_cli.attempt_records import Records
+from agenteval_cli.crew import Crew
+from agenteval_cli.judging import Court, Judges
 from agenteval_cli.orphans import Guardian, adopt_orphans
 from agenteval_cli.process import Cancel, Processes
-from agenteval_cli.records import (
-    ATTEMPT_FORMAT,
-    FINISHED,
-    INTERRUPTED,
-    RUNNING,
-    TRANSCRIPT_FORMAT,
-    AgentRecord,
-    AttemptRecord,
-    PlannedCase,
-    Platform,
-    RunRecord,
-    TranscriptPlace,
-    TranscriptRecord,
-    raw_output,
-)
+from agenteval_cli.recordings import are_replayed
+from agenteval_cli.records import FINISHED, INTERRUPTED, RUN_FORMAT, RUNNING, AttemptRecord, RunRecord
 from agenteval_cli.redaction import Redactor
 from agenteval_cli.repository import LoadedCase
-from agenteval_cli.requests import request_for
-from agenteval_cli.store import Run, RunWriter, new_run_id, read_run
-from agenteval_cli.summary import summary_of
+from agenteval_cli.run_writer import RunWriter
+from agenteval_cli.schedule import Agenda, Brakes, Budget, jobs_of
+from agenteval_cli.sessions import Means
+from agenteval_cli.statuses import GRADED, STATUSES
+from agenteval_cli.summary import RunSummary, Sums, counted
+from agenteval_cli.trying import Work, now
+from agenteval_cli.watching import Watcher
+from agenteval_cli.worker_pool import WorkerPool
 
-SWEEP_EVERY = 1.0
-_STDERR_TAIL = 2000
-_NOWHERE = TranscriptPlace(0, 0)
-Records = tuple[AttemptRecord, TranscriptRecord]
+if TYPE_CHECKING:
+    from agenteval_cli.otlp_receiver import OtlpReceiver
+    from agenteval_cli.tool_server import ToolServer
+
+_KEPT_AT_ONCE = 200  # attempts of an earlier run that are held while they are written
 
 
-class Order(msgspec.Struct, frozen=True):
-    """What to run: the plan, its cases by ID, its agents by name, and where the run is to be kept."""
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """What to run: a run's record with its plan, and what it needs, by name.
 
-    plan: tuple[PlannedCase, ...]
-    not_selected: tuple[str, ...]
+    `earlier` has the attempts that the run has already where it is gone on with, None for a new one. `kept` are
+    attempts of another run that still hold; they are written first. `shuffle` is the seed of the order, or None.
+    """
+
+    record: RunRecord
+    folder: Path
     cases: Mapping[str, LoadedCase]
     agents: Mapping[str, ReadyAgent]
     root: Path
-    runs: Path
-    git: GitState
-    seed: int
-    min_pass_rate: float
+    earlier: tuple[AttemptRecord, ...] | None = None
+    kept: Iterable[Records] = ()
+    concurrency: int | None = None
+    retries: int = 0
+    budget: Budget = Budget()
+    shuffle: int | None = None
     redact: tuple[str, ...] = ()
+    court: Court = Court()
 
 
-def run(order: Order, on_start: Callable[[RunRecord], None], on_attempt: Callable[[AttemptRecord], None]) -> Run:
-    """Run the plan and return the run as it is on disk; its status is interrupted where a signal stopped it.
+class Ended(msgspec.Struct, frozen=True):
+    """A run as it is on disk: its record, its sums, its folder."""
 
-    Each attempt is on disk before `on_attempt` hears of it. Raises IncompleteError where the run cannot be written.
+    record: RunRecord
+    summary: RunSummary
+    folder: str
+
+
+def run(order: Order, watcher: Watcher) -> Ended:
+    """Run what is missing of the plan; the status is interrupted where a signal stopped it.
+
+    Each attempt is on disk before the watcher hears of it. Raises IncompleteError where the run cannot be written,
+    UsageError where another process writes it.
     """
-    record = _new_record(order)
-    writer = RunWriter(order.runs / record.id, record)
+    writer = _opened(order)
+    cancel = Cancel()
+    try:
+        with _signals_cancel(cancel):
+            watcher.start(order.record)
+            record, sums = _run(order, writer, cancel, watcher)
+            ended = _ended(record, sums, interrupted=cancel.requested)
+            writer.replace(ended)
+    finally:
+        watcher.close()
+        cancel.close()
+        writer.close()
+    return Ended(ended, sums.summary(ended), str(writer.folder))
+
+
+def _opened(order: Order) -> RunWriter:
+    if order.earlier is None:
+        return RunWriter.create(order.folder, order.record)
+    writer = RunWriter.reopen(order.folder, len(order.earlier))
+    writer.replace(order.record)
+    return writer
+
+
+def _run(order: Order, writer: RunWriter, cancel: Cancel, watcher: Watcher) -> tuple[RunRecord, Sums]:
+    """Write what is known already, then execute the rest. Returns the record with what stopped it, and the sums."""
+    sums = Sums()
+    brakes = Brakes(order.budget, order.record.plan)
+    done = set()
+    counts = counted(order.earlier or ())
+    for attempt in (*(order.earlier or ()), *_kept(order, writer)):
+        key = attempt.case, attempt.attempt
+        sums.add(attempt)
+        brakes.seen(attempt, retried=counts.get(key, attempt) is not attempt)
+        if attempt.status in GRADED:
+            done.add(key)
+            watcher.attempt(attempt)
+    agenda = Agenda(jobs_of(order.record.plan, done, order.shuffle), brakes.why)
+    for attempt in _executed(order, agenda, writer, cancel, watcher):
+        sums.add(attempt)
+        brakes.seen(attempt, retried=attempt.retry < order.retries and STATUSES[attempt.status].retry)
+        watcher.attempt(attempt)
+    if brakes.without_cost:
+        watcher.note(f"{brakes.without_cost} attempts reported no cost, which --budget-cost did not see")
+    left = sum(agenda.sizes().values())
+    return msgspec.structs.replace(order.record, stopped=brakes.why() if left else None), sums
+
+
+def _kept(order: Order, writer: RunWriter) -> Iterator[AttemptRecord]:
+    """The attempts of an earlier run that still hold, written down as this run's."""
+    batch = []
+    for records in order.kept:
+        batch.append(records)
+        if len(batch) == _KEPT_AT_ONCE:
+            yield from writer.append(batch)
+            batch.clear()
+    yield from writer.append(batch)
+
+
+def _executed(
+    order: Order, agenda: Agenda, writer: RunWriter, cancel: Cancel, watcher: Watcher
+) -> Iterator[AttemptRecord]:
+    """The attempts of the agenda as they end, each on disk before it is told of."""
     mark = secrets.token_hex(8)
     guardian = Guardian(f"TRACEPARENT=00-{mark}")
     adopt_orphans()
-    cancel = Cancel()
+    processes = Processes(guardian, cancel)
+    receiver = _receiver(order.agents.values())
+    tools = _tools(order, guardian)
+    agents = order.agents.values()
+    redactor = Redactor((*order.court.secrets, *(value for agent in agents for value in agent.secrets)), order.redact)
+    judges = Judges(order.court, processes, redactor)
     try:
-        on_start(record)
-        with _signals_cancel(cancel):
-            _work_off(order, writer, Processes(guardian, cancel), mark, on_attempt)
-        ended = read_run(writer.folder)
-        writer.replace(_ended(ended, interrupted=cancel.requested))
+        work = Work(
+            cases=order.cases,
+            agents=order.agents,
+            root=order.root,
+            seed=order.record.seed,
+            mark=mark,
+            concurrency=order.concurrency,
+            retries=order.retries,
+            means=Means(processes, WorkerPool(processes, mark), receiver, tools),
+            redactor=redactor,
+            watcher=watcher,
+            judges=judges,
+        )
+        for batch in Crew(work, agenda):
+            yield from writer.append(batch)
     finally:
+        judges.close()
+        if receiver is not None:
+            receiver.close()
+        if tools is not None:
+            tools.stop()
         guardian.dismiss()
-        cancel.close()
-        writer.close()
-    return read_run(writer.folder)
 
 
-def _work_off(
-    order: Order, writer: RunWriter, processes: Processes, mark: str, on_attempt: Callable[[AttemptRecord], None]
-) -> None:
-    """Start the workers of every agent, write what they finish, and wait for all of them, whatever happens."""
-    redactor = Redactor((value for agent in order.agents.values() for value in agent.secrets), order.redact)
-    done: queue.SimpleQueue[Records | BaseException | None] = queue.SimpleQueue()
-    workers = list(_workers(order, processes, mark, redactor, done))
-    for worker in workers:
-        worker.start()
-    try:
-        for batch in _batches(done, len(workers), processes.sweep):
-            for attempt in writer.append(batch):
-                on_attempt(attempt)
-    except BaseException:
-        processes.cancel.request()
-        raise
-    finally:
-        for worker in workers:
-            worker.join()
-        processes.sweep()
+def _tools(order: Order, guardian: Guardian) -> ToolServer | None:
+    """A started tool server where some case has recorded tools. After the guardian, which must fork first."""
+    if not any(are_replayed(loaded.case.data.get("tools", ())) for loaded in order.cases.values()):
+        return None
+    from agenteval_cli.tool_server import ToolServer
+
+    server = ToolServer(order.root, groups=guardian, folder=guardian.folder)
+    server.start()
+    return server
 
 
-def _batches(done: queue.SimpleQueue[Any], workers: int, idle: Callable[[], None]) -> Iterator[list[Records]]:
-    """What the workers finish, all that is there at once, until each of them has said that it is done."""
-    swept = time.monotonic()
-    while workers:
-        batch = []
-        with contextlib.suppress(queue.Empty):
-            item = done.get(timeout=SWEEP_EVERY)
-            while True:
-                if isinstance(item, BaseException):
-                    raise item
-                if item is None:
-                    workers -= 1
-                else:
-                    batch.append(item)
-                item = done.get_nowait()
-        yield batch
-        if time.monotonic() - swept > SWEEP_EVERY:
-            idle()
-            swept = time.monotonic()
+def _receiver(agents: Iterable[ReadyAgent]) -> OtlpReceiver | None:
+    """A started receiver where some agent sends its transcript as spans. After the guardian, which must fork first."""
+    if all(agent.agent.transcript_from != "otlp" for agent in agents):
+        return None
+    from agenteval_cli.otlp_receiver import OtlpReceiver
+
+    receiver = OtlpReceiver()
+    receiver.start()
+    return receiver
 
 
-def _workers(
-    order: Order, processes: Processes, mark: str, redactor: Redactor, done: queue.SimpleQueue[Any]
-) -> Iterator[threading.Thread]:
-    """As many threads for each agent as it may have attempts at once, all taking from that agent's list."""
-    for name, jobs in _jobs(order.plan).items():
-        agent = order.agents[name]
-        todo = iter(jobs)
-        lock = threading.Lock()
-
-        def work(agent: ReadyAgent = agent, todo: Iterator[tuple[PlannedCase, int]] = todo, lock: Any = lock) -> None:
-            try:
-                while not processes.cancel.requested:
-                    with lock:
-                        job = next(todo, None)
-                    if job is None:
-                        break
-                    done.put(_attempted(order, agent, *job, processes, mark, redactor))
-            except BaseException as error:  # noqa: BLE001  # a bug of ours must stop the run, not a thread
-                done.put(error)
-            finally:
-                done.put(None)
-
-        for _ in range(min(agent.agent.concurrency, len(jobs))):
-            yield threading.Thread(target=work)
+def _ended(record: RunRecord, sums: Sums, *, interrupted: bool) -> RunRecord:
+    status = INTERRUPTED if interrupted else FINISHED
+    ended = msgspec.structs.replace(record, status=status, finished_at=now())
+    return msgspec.structs.replace(ended, counts=sums.summary(ended).statuses)
 
 
-def _jobs(plan: tuple[PlannedCase, ...]) -> dict[str, list[tuple[PlannedCase, int]]]:
-    """The attempts of each agent, spread out: the first of every case, then the second of every case."""
-    jobs: dict[str, list[tuple[PlannedCase, int]]] = defaultdict(list)
-    for number in range(1, max(planned.attempts for planned in plan) + 1):
-        for planned in plan:
-            if number <= planned.attempts:
-                jobs[planned.agent].append((planned, number))
-    return jobs
-
-
-def _attempted(
-    order: Order,
-    agent: ReadyAgent,
-    planned: PlannedCase,
-    number: int,
-    processes: Processes,
-    mark: str,
-    redactor: Redactor,
-) -> Records:
-    """Execute and grade one attempt."""
-    loaded = order.cases[planned.case]
-    seed = attempt_seed(order.seed, planned.case, number)
-    timeout = loaded.case.limits.timeout
-    seconds = agent.agent.timeout if timeout is None else timeout
-    request = request_for(loaded.case, mark + secrets.token_hex(8), seed, deadline_in(seconds))
-    task = Task(
-        request=request,
-        argv=agent.argv,
-        env=agent.env,
-        protocol=agent.agent.protocol,
-        seconds=seconds,
-        files={name: str(order.root / name) for name in loaded.case.files},
-    )
-    started_at = _now()
-    ending = execute(task, processes)
-    processes.has_ended(request["attempt"])
-    attempt = _attempt_record(loaded, number, seed, started_at, ending, agent)
-    transcript = _transcript_record(planned.case, number, request, ending)
-    return _masked(attempt, redactor), _masked(transcript, redactor)
-
-
-def attempt_seed(run_seed: int, case: str, number: int) -> int:
-    """The seed an attempt is told: the same for the same run seed, case and number, 31 bits."""
-    raw = hashlib.sha256(f"{run_seed}:{case}:{number}".encode()).digest()
-    return int.from_bytes(raw[:4], "big") >> 1
-
-
-def _attempt_record(
-    loaded: LoadedCase, number: int, seed: int, started_at: str, ending: Ending, agent: ReadyAgent
-) -> AttemptRecord:
-    verdict = verdict_on(loaded.case, ending)
-    facts = Facts() if isinstance(ending, HarnessFault) else ending.facts
-    return AttemptRecord(
-        format=ATTEMPT_FORMAT,
-        case=loaded.case.id,
-        attempt=number,
-        status=verdict.status,
-        outcome=verdict.outcome,
-        trajectory=verdict.trajectory,
-        digests=loaded.digests,
-        seed=seed,
-        started_at=started_at,
-        duration_ms=round(facts.seconds * 1000, 3),
-        transcript=_NOWHERE,
-        reason=verdict.reason,
-        checks=verdict.checks,
-        notes=tuple(_notes(ending, agent)),
-        exit_code=facts.exit_code,
-        signal=facts.signal,
-        stderr_tail=facts.stderr[-_STDERR_TAIL:].decode("utf-8", "replace"),
-        **_measured(ending),
-    )
-
-
-def _measured(ending: Ending) -> dict[str, Any]:
-    """What the agent reported of itself; what it did not report stays unknown."""
-    if not isinstance(ending, Answered):
-        return {}
-    transcript = ending.transcript
-    usage = transcript.usage
-    return {
-        "latency_ms": transcript.latency_ms,
-        "steps": transcript.steps,
-        "tool_calls": None if transcript.tool_calls is None else len(transcript.tool_calls),
-        "input_tokens": usage.input_tokens if usage else None,
-        "output_tokens": usage.output_tokens if usage else None,
-        "total_tokens": usage.total if usage else None,
-        "cost": transcript.cost,
-        "model": transcript.model,
-    }
-
-
-def _notes(ending: Ending, agent: ReadyAgent) -> Iterator[str]:
-    """What a reader of the result should know that no check asked about."""
-    if not isinstance(ending, Answered):
-        return
-    transcript = ending.transcript
-    yield from transcript.notes
-    if transcript.bytes_replaced:
-        yield "the output has bytes that are not UTF-8; they are shown as U+FFFD and match nothing"
-    pinned = agent.agent.pins.get("model")
-    if pinned is not None and transcript.model is not None and transcript.model != pinned:
-        yield f"the agent reports model '{transcript.model}', but its pin says '{pinned}'"
-
-
-def _transcript_record(case: str, number: int, request: dict[str, Any], ending: Ending) -> TranscriptRecord:
-    return TranscriptRecord(
-        format=TRANSCRIPT_FORMAT,
-        case=case,
-        attempt=number,
-        request=request,
-        transcript=ending.transcript if isinstance(ending, Answered) else None,
-        **({} if isinstance(ending, HarnessFault) else raw_output(ending.facts)),
-    )
-
-
-def _masked(record: Any, redactor: Redactor) -> Any:
-    if not redactor.active:
-        return record
-    return msgspec.convert(redactor.value(msgspec.to_builtins(record)), type(record))
-
-
-def _new_record(order: Order) -> RunRecord:
-    return RunRecord(
-        id=new_run_id(order.runs),
-        tool_version=__version__,
-        started_at=_now(),
-        status=RUNNING,
-        git=order.git,
-        agents=tuple(_agent_record(agent) for agent in order.agents.values()),
-        platform=Platform(platform.system(), platform.machine(), platform.python_version()),
-        seed=order.seed,
-        min_pass_rate=order.min_pass_rate,
-        plan=order.plan,
-        not_selected=order.not_selected,
-    )
-
-
-def _agent_record(ready: ReadyAgent) -> AgentRecord:
-    agent = ready.agent
-    return AgentRecord(agent.name, agent.command, agent.protocol, ready.digest, agent.pins)
-
-
-def _ended(ended: Run, *, interrupted: bool) -> RunRecord:
+def begun_again(record: RunRecord) -> RunRecord:
+    """The record of a run that is gone on with."""
     return msgspec.structs.replace(
-        ended.record,
-        status=INTERRUPTED if interrupted else FINISHED,
-        finished_at=_now(),
-        counts=summary_of(ended.record, ended.attempts).statuses,
+        record,
+        format=RUN_FORMAT,
+        status=RUNNING,
+        finished_at=None,
+        stopped=None,
+        counts={},
+        resumed_at=(*record.resumed_at, now()),
     )
-
-
-def _now() -> str:
-    return dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @contextlib.contextmanager
@@ -329,6 +219,7 @@ def _signals_cancel(cancel: Cancel) -> Iterator[None]:
     before = {
         number: signal.signal(number, lambda *_: cancel.request())
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) is not signal.SIG_IGN  # nohup, or a background job of a script
     }
     try:
         yield

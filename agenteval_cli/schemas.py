@@ -68,35 +68,6 @@ def explanations(name: str, data: Any) -> _Explained:
             yield list(stricter.instance_path), stricter.message, False
 
 
-def schema_fault(schema: Any) -> str | None:
-    """Why `schema`, a part of a case, is not a JSON Schema that can be used offline, or None."""
-    try:
-        _compiled(schema)
-    except Exception as error:  # noqa: BLE001  # jsonschema_rs raises several unrelated classes for a bad schema
-        return str(error).splitlines()[0]
-    return None
-
-
-def first_fault(schema: Any, value: Any) -> str | None:
-    """Where and why `value`, from an agent, does not satisfy `schema`; None where it does."""
-    error = next(iter(_compiled(schema).iter_errors(value)), None)
-    if error is None:
-        return None
-    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.instance_path)
-    return f"{'at $' + place + ': ' if place else ''}{error.message}"
-
-
-def _compiled(schema: Any) -> Any:
-    """A validator that fetches nothing: a case must not depend on what a server says today."""
-    from jsonschema_rs import validator_for
-
-    return validator_for(schema, retriever=_refuse_to_fetch)
-
-
-def _refuse_to_fetch(uri: str) -> Any:
-    raise ValueError(f"{uri} would have to be fetched; put the schema in $defs")
-
-
 def _explained(error: _Error) -> _Explained:
     path = list(error.absolute_path)
     explain = _EXPLAIN.get(str(error.validator))

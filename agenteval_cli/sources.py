@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import os
+import time
+from bisect import bisect_left
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
 from agenteval_cli import git
 from agenteval_cli.errors import IncompleteError, UsageError
 
-Stamp = str
+Stamp = int | str
+UNSETTLED: Stamp = 0  # the stamp of a file that may change again without its times telling
+_AT_ONCE = 500  # files of a commit
+_SETTLED = 2_000_000_000  # nanoseconds; the coarsest file systems keep times to two seconds
 
 
 def is_yaml(name: str) -> bool:
     """Whether a file is YAML by its ending, in whatever case."""
-    return name.lower().endswith((".yaml", ".yml"))
+    return name.endswith((".yaml", ".yml")) or name.lower().endswith((".yaml", ".yml"))
 
 
-def _stamp(entry: os.DirEntry[str]) -> Stamp:
-    """Times, size and number of a file; the time of the last change of any of them cannot be set back."""
+def _stamp(entry: os.DirEntry[str], settled_before: int) -> Stamp:
+    """Told from times, size and number of a file; the time of the last change of any of them cannot be set back."""
     try:
         facts = entry.stat()
     except OSError:  # a link that leads nowhere: reading it will tell
-        return ""
-    return f"{max(facts.st_mtime_ns, facts.st_ctime_ns)}-{facts.st_mtime_ns}-{facts.st_size}-{facts.st_ino}"
+        return UNSETTLED
+    changed, written = facts.st_ctime_ns, facts.st_mtime_ns
+    if changed >= settled_before or written >= settled_before:
+        return UNSETTLED
+    return hash((changed, written, facts.st_size, facts.st_ino))
 
 
 def _leads_to_a_folder(entry: os.DirEntry[str]) -> bool:
@@ -39,7 +48,10 @@ class Source(Protocol):
     name: str
 
     def listing(self, folder: str) -> dict[str, Stamp]:
-        """Every YAML file below the folder, sorted, with its stamp; none where there is no such folder."""
+        """Every YAML file below the folder, sorted, with its stamp; none where there is no such folder.
+
+        UNSETTLED is no stamp: such a file is to be read every time.
+        """
         ...
 
     def raw(self, name: str) -> bytes:
@@ -62,6 +74,7 @@ class WorkingTree:
     def listing(self, folder: str) -> dict[str, Stamp]:
         top = os.path.join(self.root, folder)  # noqa: PTH118  # names by the thousand: see docs/performance.md
         found: dict[str, Stamp] = {}
+        settled_before = time.time_ns() - _SETTLED
         folders = [(top, folder.rstrip("/"))] if os.path.isdir(top) else []  # noqa: PTH112  # as above
         while folders:
             path, shown = folders.pop()
@@ -74,12 +87,12 @@ class WorkingTree:
             for entry in entries:
                 name = f"{shown}/{entry.name}"
                 if is_yaml(entry.name) and not entry.is_dir(follow_symlinks=False):
-                    found[name] = _stamp(entry)
+                    found[name] = _stamp(entry, settled_before)
                 elif entry.is_dir(follow_symlinks=False):
                     folders.append((entry.path, name))
                 elif entry.is_symlink() and _leads_to_a_folder(entry):
                     self.left_out.add(name)
-        return dict(sorted(found.items()))
+        return {name: found[name] for name in sorted(found)}
 
     def raw(self, name: str) -> bytes:
         with open(f"{self.root}/{name}", "rb", buffering=0) as file:  # noqa: PTH123  # twice as quick as read_bytes
@@ -102,7 +115,7 @@ class _Blobs:
         found = ((name, blob) for name, blob in self._blobs.items() if name.startswith(inside))
         return dict(sorted((name, blob) for name, blob in found if is_yaml(name)))
 
-    def fetch(self, names: list[str]) -> None:
+    def fetch(self, names: Iterable[str]) -> None:
         """Read many at once: one git process instead of one each."""
         wanted = [blob for blob in map(self._blobs.get, names) if blob]
         self._contents.update(git.contents(self.root, [blob for blob in wanted if blob not in self._contents]))
@@ -132,9 +145,21 @@ class Index(_Blobs):
 
 
 class Commit(_Blobs):
-    """The files as a commit has them."""
+    """The files as a commit has them. Who reads one of them reads those after it too: git is asked for many at once."""
 
     name = "commit"
 
     def __init__(self, root: Path, commit: str) -> None:
         super().__init__(root, git.files_at(root, commit, "."))
+        self._listed: list[str] = []
+
+    def listing(self, folder: str) -> dict[str, Stamp]:
+        found = super().listing(folder)
+        self._listed = list(found)
+        return found
+
+    def raw(self, name: str) -> bytes:
+        if self._blobs.get(name) not in self._contents:
+            at = bisect_left(self._listed, name)
+            self.fetch(self._listed[at : at + _AT_ONCE])
+        return super().raw(name)

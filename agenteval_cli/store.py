@@ -1,4 +1,4 @@
-"""The runs folder: one folder a run, appended to as attempts end, so that a kill at any moment loses none of them.
+"""The runs folder, read: one folder a run. run_writer.py writes it.
 
 <runs>/<run-id>/run.json            replaced as a whole
 <runs>/<run-id>/attempts.jsonl      one line per attempt, appended and synced before the attempt is shown
@@ -9,21 +9,35 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import fcntl
 import os
 import re
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from agenteval_cli.errors import IncompleteError, UsageError
-from agenteval_cli.records import FINISHED, RUN_FORMAT, AttemptRecord, RunRecord, TranscriptPlace, TranscriptRecord
-from agenteval_cli.writing import put
+from agenteval_cli.git import GitState
+from agenteval_cli.records import (
+    FINISHED,
+    INTERRUPTED,
+    READ_FORMATS,
+    RUNNING,
+    AttemptRecord,
+    Confirms,
+    RunRecord,
+    TranscriptRecord,
+)
 
+RUN = "run.json"
+ATTEMPTS = "attempts.jsonl"
+TRANSCRIPTS = "transcripts.jsonl"
 RUN_ID = re.compile(r"[0-9]{8}T[0-9]{6}\.[0-9]{6}Z-[0-9a-f]{4}")
-_sync = getattr(os, "fdatasync", os.fsync)  # macOS has fsync only
 _STAMP = "%Y%m%dT%H%M%S.%fZ"
+_LAST_MOMENT = dt.datetime.max.replace(tzinfo=dt.UTC)
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -35,87 +49,12 @@ class Run(msgspec.Struct, frozen=True):
     torn_lines: int = 0
 
 
-class RunWriter:
-    """The folder of a run that is on. Every write that fails is an IncompleteError that says what was kept."""
-
-    def __init__(self, folder: Path, record: RunRecord) -> None:
-        self.folder = folder
-        self.written = 0
-        with self._told():
-            folder.mkdir(parents=True)
-            self._transcripts = _appended(folder / "transcripts.jsonl")
-            self._attempts = _appended(folder / "attempts.jsonl")
-            self.replace(record)
-            _sync_folder(folder.parent)
-
-    def replace(self, record: RunRecord) -> None:
-        """Write run.json beside the old one and move it into place."""
-        with self._told():
-            put(self.folder / "run.json", msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
-
-    def append(self, ended: Iterable[tuple[AttemptRecord, TranscriptRecord]]) -> list[AttemptRecord]:
-        """Put attempts on disk: transcripts first, then the lines that point to them. Returns the lines' records."""
-        with self._told():
-            placed = []
-            offset = os.fstat(self._transcripts).st_size
-            lines = []
-            for attempt, transcript in ended:
-                line = msgspec.json.encode(transcript) + b"\n"
-                lines.append(line)
-                placed.append(msgspec.structs.replace(attempt, transcript=TranscriptPlace(offset, len(line))))
-                offset += len(line)
-            _write(self._transcripts, b"".join(lines))
-            _write(self._attempts, b"".join(msgspec.json.encode(record) + b"\n" for record in placed))
-            self.written += len(placed)
-            return placed
-
-    def close(self) -> None:
-        os.close(self._transcripts)
-        os.close(self._attempts)
-
-    @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            kept = f"; {self.written} finished attempts are kept there" if self.written else ""
-            words = f"cannot write the run to {self.folder}: {error.strerror}{kept}"
-            raise IncompleteError(words) from error
-
-
-def _appended(path: Path) -> int:
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-
-
-def _write(fd: int, raw: bytes) -> None:
-    """All of the bytes, synced; where they do not fit, none of them is left behind."""
-    before = os.fstat(fd).st_size
-    view = memoryview(raw)
-    try:
-        while view:
-            view = view[os.write(fd, view) :]
-        _sync(fd)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.ftruncate(fd, before)
-        raise
-
-
-def _sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
 def new_run_id(runs: Path) -> str:
     """An ID that sorts after every run there is, whatever the clock says, and that two runs cannot share."""
     now = dt.datetime.now(dt.UTC)
     newest = max(run_ids(runs), default=None)
     if newest is not None:
-        stamp = dt.datetime.strptime(newest.rpartition("-")[0], _STAMP).replace(tzinfo=dt.UTC)
-        now = max(now, stamp + dt.timedelta(microseconds=1))
+        now = max(now, _moment_of(newest) + dt.timedelta(microseconds=1))
     return f"{now.strftime(_STAMP)}-{secrets.token_hex(2)}"
 
 
@@ -127,38 +66,99 @@ def run_ids(runs: Path) -> list[str]:
         return []
     except OSError as error:
         raise IncompleteError(f"cannot read the runs folder {runs}: {error.strerror}") from error
-    return sorted(name for name in names if RUN_ID.fullmatch(name))
+    return sorted(name for name in names if _is_run_id(name))
 
 
-def finished_runs(runs: Path) -> Iterator[RunRecord]:
-    """The records of finished runs, newest first."""
+def is_being_written(folder: Path) -> bool:
+    """Whether a process writes the run now. One that says it is running and is not was killed."""
+    try:
+        fd = os.open(folder / ATTEMPTS, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # a file system without locks: nothing tells
+        return False
+    finally:
+        os.close(fd)
+    return False
+
+
+def status_now(record: RunRecord, folder: Path) -> str:
+    """The status of a run, where that of one that was killed is interrupted."""
+    return INTERRUPTED if record.status == RUNNING and not is_being_written(folder) else record.status
+
+
+def _is_run_id(name: str) -> bool:
+    with contextlib.suppress(ValueError):
+        return bool(RUN_ID.fullmatch(name)) and _moment_of(name) < _LAST_MOMENT
+    return False
+
+
+def _moment_of(run_id: str) -> dt.datetime:
+    """When the run of that ID began, by the clock that made it. Raises ValueError where that is no moment."""
+    return dt.datetime.strptime(run_id.rpartition("-")[0], _STAMP).replace(tzinfo=dt.UTC)
+
+
+def run_records(runs: Path) -> Iterator[RunRecord]:
+    """The records of all runs that can be read, newest first."""
     for run_id in reversed(run_ids(runs)):
         with contextlib.suppress(UsageError):
-            record = read_record(runs / run_id)
-            if record.status == FINISHED:
-                yield record
+            yield read_record(runs / run_id)
+
+
+class RunHead(msgspec.Struct, frozen=True):
+    """What finds a run among others, without its plan."""
+
+    id: str
+    status: str
+    git: GitState
+    confirms: Confirms | None = None
+
+
+def finished_runs(runs: Path) -> Iterator[RunHead]:
+    """The finished runs, newest first, without their plans."""
+    for run_id in reversed(run_ids(runs)):
+        with contextlib.suppress(OSError, msgspec.DecodeError):
+            head = msgspec.json.decode((runs / run_id / RUN).read_bytes(), type=RunHead)
+            if head.status == FINISHED:
+                yield head
+
+
+class _Numbered(msgspec.Struct, frozen=True):
+    """What every format of run.json has."""
+
+    format: Any = None
 
 
 def read_record(folder: Path) -> RunRecord:
     """The run.json of a run. Raises UsageError where it is missing, broken, or of another format."""
-    path = folder / "run.json"
+    path = folder / RUN
     try:
         raw = path.read_bytes()
-        number = msgspec.json.decode(raw).get("format")
-        if number != RUN_FORMAT:
-            raise UsageError(f"{path} has format {number}; this version reads {RUN_FORMAT}")
+        number = msgspec.json.decode(raw, type=_Numbered).format
+        if number not in READ_FORMATS:
+            raise UsageError(
+                f"{path} has format {number}; this version reads {min(READ_FORMATS)} to {max(READ_FORMATS)}"
+            )
         return msgspec.json.decode(raw, type=RunRecord)
     except FileNotFoundError as error:
         raise UsageError(f"no run in {folder}: run.json is missing") from error
-    except (OSError, AttributeError, msgspec.DecodeError) as error:
+    except (OSError, msgspec.DecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
 
 
 def read_run(folder: Path) -> Run:
-    """A run with its attempts. A torn last line, left by a kill, is counted and ignored; any other is an error."""
+    """A run with its attempts. A torn last line, left by a kill, is counted and ignored; any other is an error.
+
+    The status of a run that says it is running, while nobody writes it, is interrupted: it was killed.
+    """
     record = read_record(folder)
+    record = msgspec.structs.replace(record, status=status_now(record, folder))
     try:
-        lines = (folder / "attempts.jsonl").read_bytes().split(b"\n")
+        lines = (folder / ATTEMPTS).read_bytes().split(b"\n")
     except FileNotFoundError:
         lines = [b""]
     torn = lines.pop()
@@ -174,7 +174,7 @@ def read_run(folder: Path) -> Run:
 
 def read_transcript(run: Run, attempt: AttemptRecord) -> TranscriptRecord:
     """The transcript of one attempt of a run."""
-    path = Path(run.folder, "transcripts.jsonl")
+    path = Path(run.folder, TRANSCRIPTS)
     try:
         with path.open("rb") as file:
             file.seek(attempt.transcript.offset)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 
 import msgspec
 
+from agenteval_cli.finding import CheckResult
 from agenteval_cli.records import AttemptRecord, PlannedCase, RunRecord
 from agenteval_cli.statistics import wilson
 from agenteval_cli.statuses import GRADED, STATUSES
+from agenteval_cli.units import amount
 
 PASSED = "passed"
 FAILED = "failed"
 INCOMPLETE = "incomplete"
 NEVER_ENDED = "cancelled"
+SKIPPED = "skipped"
 
 
 class Tally(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,13 +36,25 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CaseSummary(Tally, frozen=True, kw_only=True):
-    """One case of a run and what its attempts came to."""
+    """One case of a run and what its attempts came to.
+
+    `first_failed` is the check that decided the first attempt that did not pass. `duration_ms` is the mean of its
+    attempts; `cost` and `tokens` are sums, None where an attempt did not report them. `reused` attempts were kept from
+    an earlier run, `retried` ones ended in an error before.
+    """
 
     id: str
     file: str
     title: str
     tier: str
+    tags: tuple[str, ...]
     quarantined: bool
+    first_failed: CheckResult | None
+    duration_ms: float | None
+    cost: str | None
+    tokens: int | None
+    reused: int
+    retried: int
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,21 +72,64 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     cases_quarantined: int
 
 
+class Sums:
+    """The attempts of a run as they come, kept only as far as the sums need them."""
+
+    def __init__(self) -> None:
+        self._by_case: dict[str, dict[int, AttemptRecord]] = defaultdict(dict)
+
+    def add(self, attempt: AttemptRecord) -> None:
+        """Take in an attempt. The last try that was graded counts; one that never ended is missing."""
+        before = self._by_case[attempt.case].get(attempt.attempt)
+        if before is None or counts_more(attempt, before):
+            self._by_case[attempt.case][attempt.attempt] = _brief(attempt)
+
+    def summary(self, record: RunRecord) -> RunSummary:
+        """What the plan came to so far."""
+        never_began = SKIPPED if record.stopped else NEVER_ENDED
+        cases = tuple(
+            _case_summary(planned, self._by_case.get(planned.case, {}), never_began) for planned in record.plan
+        )
+        return _run_summary(cases, record.min_pass_rate)
+
+
 def summary_of(record: RunRecord, attempts: Iterable[AttemptRecord]) -> RunSummary:
-    """Add up a run. The last record of a planned attempt that was graded counts; one that never ended is missing."""
-    by_case: dict[str, dict[int, AttemptRecord]] = defaultdict(dict)
+    """Add up a run."""
+    sums = Sums()
     for attempt in attempts:
-        before = by_case[attempt.case].get(attempt.attempt)
-        if before is None or before.status not in GRADED:
-            by_case[attempt.case][attempt.attempt] = attempt
-    cases = tuple(_case_summary(planned, by_case[planned.case]) for planned in record.plan)
-    return _run_summary(cases, record.min_pass_rate)
+        sums.add(attempt)
+    return sums.summary(record)
 
 
-def _case_summary(planned: PlannedCase, attempts: dict[int, AttemptRecord]) -> CaseSummary:
+def counted(attempts: Iterable[AttemptRecord]) -> dict[tuple[str, int], AttemptRecord]:
+    """The attempt that counts of each case and number that was graded: the last try that was."""
+    last: dict[tuple[str, int], AttemptRecord] = {}
+    for attempt in attempts:
+        key = attempt.case, attempt.attempt
+        if attempt.status in GRADED and (key not in last or counts_more(attempt, last[key])):
+            last[key] = attempt
+    return last
+
+
+def counts_more(attempt: AttemptRecord, before: AttemptRecord) -> bool:
+    """A try that was graded counts more than one that was not, and a later try more than an earlier one."""
+    if before.status not in GRADED:
+        return True
+    return attempt.status in GRADED and attempt.retry > before.retry
+
+
+def _brief(attempt: AttemptRecord) -> AttemptRecord:
+    """The record without its checks but the decisive ones: thousands of them are held while a run is on."""
+    open_ones = [check for check in attempt.checks if check.gates and check.result != PASSED]
+    decisive = [check for check in open_ones if attempt.reason == f"{check.name}: {check.message}"]
+    telling = tuple((decisive or open_ones)[:1])
+    return msgspec.structs.replace(attempt, checks=telling, notes=(), stderr_tail="", started_at="")
+
+
+def _case_summary(planned: PlannedCase, attempts: Mapping[int, AttemptRecord], never_began: str) -> CaseSummary:
     ended = [attempts[number] for number in sorted(attempts) if number <= planned.attempts]
     statuses = Counter(attempt.status for attempt in ended)
-    statuses[NEVER_ENDED] += planned.attempts - len(ended)
+    statuses[never_began] += planned.attempts - len(ended)
     passed, graded = statuses["passed"], sum(statuses[status] for status in GRADED)
     first = next((attempt for attempt in ended if attempt.status != "passed"), None)
     return CaseSummary(
@@ -78,20 +137,42 @@ def _case_summary(planned: PlannedCase, attempts: dict[int, AttemptRecord]) -> C
         file=planned.file,
         title=planned.title,
         tier=planned.tier,
+        tags=planned.tags,
         quarantined=planned.quarantined,
-        verdict=_verdict(passed, graded, planned.attempts, planned.min_pass_rate),
+        verdict=verdict_of(passed, graded, planned.attempts, planned.min_pass_rate),
         passed=passed,
         graded=graded,
         planned=planned.attempts,
         interval=wilson(passed, graded),
-        statuses=_named(statuses),
-        outcome=_part(attempt.outcome for attempt in ended),
-        trajectory=_part(attempt.trajectory for attempt in ended),
+        statuses=named(statuses),
+        outcome=part_of(attempt.outcome for attempt in ended),
+        trajectory=part_of(attempt.trajectory for attempt in ended),
         reason=first.reason if first else "",
+        first_failed=first.checks[0] if first and first.checks else None,
+        duration_ms=_mean([attempt.duration_ms for attempt in ended]),
+        cost=_sum_of_costs([attempt.cost for attempt in ended]),
+        tokens=_sum_of_tokens([attempt.total_tokens for attempt in ended]),
+        reused=sum(attempt.reused_from is not None for attempt in ended),
+        retried=sum(attempt.retry > 0 for attempt in ended),
     )
 
 
-def _verdict(passed: int, graded: int, planned: int, needed: float) -> str:
+def _mean(durations: Sequence[float]) -> float | None:
+    return round(sum(durations) / len(durations), 3) if durations else None
+
+
+def _sum_of_costs(costs: Sequence[str | None]) -> str | None:
+    amounts = [None if cost is None else amount(cost) for cost in costs]
+    known = [each for each in amounts if each is not None]
+    return str(sum(known, Decimal(0))) if known and len(known) == len(costs) else None
+
+
+def _sum_of_tokens(tokens: Sequence[int | None]) -> int | None:
+    known = [each for each in tokens if each is not None]
+    return sum(known) if known and len(known) == len(tokens) else None
+
+
+def verdict_of(passed: int, graded: int, planned: int, needed: float) -> str:
     """Decided as soon as the attempts that could not be graded no longer matter."""
     if enough(passed, planned, needed):
         return PASSED
@@ -103,12 +184,12 @@ def enough(passed: int, planned: int, needed: float) -> bool:
     return planned > 0 and passed >= needed * planned - 1e-9
 
 
-def _part(results: Iterable[str]) -> str:
+def part_of(results: Iterable[str]) -> str:
     found = set(results)
     return FAILED if FAILED in found else PASSED if found == {PASSED} else "not_checked"
 
 
-def _named(statuses: Counter[str]) -> dict[str, int]:
+def named(statuses: Counter[str]) -> dict[str, int]:
     return {status: statuses[status] for status in STATUSES if statuses[status]}
 
 
@@ -123,7 +204,7 @@ def _run_summary(cases: tuple[CaseSummary, ...], needed: float) -> RunSummary:
         passed=sum(case.passed for case in cases),
         graded=sum(case.graded for case in cases),
         planned=sum(case.planned for case in cases),
-        statuses=_named(statuses),
+        statuses=named(statuses),
         cases=cases,
         cases_passed=verdicts[PASSED],
         cases_failed=verdicts[FAILED],

@@ -9,13 +9,19 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from agenteval_cli.file_facts import FileFact
+
 REPLACEMENT = "\ufffd"
 # CSI and OSC sequences (both terminators), then the two-character escapes: what terminals act on, never what was said.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[PX^_][^\x1b]*\x1b\\|[ -/]*[0-~])")
 
 
 class ToolCall(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One call as it was made. `status` is ok, error, or unknown where neither result nor error was reported."""
+    """One call as it was made. `status` is ok, error, or unknown where neither result nor error was reported.
+
+    `started_ms` counts from the begin of the attempt. Calls with the same `group` ran at the same time. `agent` is the
+    one of several that made it.
+    """
 
     name: str
     arguments: Any = None
@@ -23,6 +29,9 @@ class ToolCall(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     result: Any = UNSET
     error: Any = None
     duration_ms: float | None = None
+    started_ms: float | None = None
+    group: int | None = None
+    agent: str | None = None
 
     @property
     def status(self) -> str:
@@ -56,11 +65,17 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Transcript(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """The facts of one attempt. `tool_calls` None means that nothing tells which calls were made."""
+    """The facts of one attempt. `tool_calls` None means that nothing tells which calls were made.
+
+    With `observed` they are those that the tool server saw, and `reported_calls` is what the agent claims, if it does.
+    `files` are those that the attempt left in its folder; None means that nobody looked.
+    """
 
     output: Any = None
     messages: tuple[dict[str, Any], ...] | None = None
     tool_calls: tuple[ToolCall, ...] | None = None
+    reported_calls: tuple[ToolCall, ...] | None = None
+    observed: bool = False
     reasoning: tuple[ReasoningStep, ...] | None = None
     retrieval_context: tuple[str, ...] | None = None
     usage: Usage | None = None
@@ -69,6 +84,7 @@ class Transcript(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     state: Any | UnsetType = UNSET
     model: str | None = None
     trace_id: str | None = None
+    files: tuple[FileFact, ...] | None = None
     bytes_replaced: bool = False
     notes: tuple[str, ...] = ()
 

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from agenteval_cli import forked, git, rules
+from agenteval_cli import forked, git, rules, yaml_reader
 from agenteval_cli.checking import Context, Facts, check
 from agenteval_cli.config import FILE_NAME, config_from
 from agenteval_cli.errors import UsageError
 from agenteval_cli.escape import is_text
 from agenteval_cli.fixtures import with_tools
 from agenteval_cli.git import HistoryError
-from agenteval_cli.history import History, history_of
+from agenteval_cli.history import Past
 from agenteval_cli.ledger import FILE_NAME as LEDGER
 from agenteval_cli.problems import Problem, in_reading_order
 from agenteval_cli.repository import Repository, case_files, check_file, context_of, read_ledger, submodules_not_there
 from agenteval_cli.rules import across, identity, proof, reading
 from agenteval_cli.rules.parts import subject
-from agenteval_cli.sources import Index, Source, WorkingTree
+from agenteval_cli.sources import UNSETTLED, Index, Source, Stamp, WorkingTree
 from agenteval_cli.validation_cache import Cache
 
-MANY = 200  # files that are worth a second process
+if TYPE_CHECKING:
+    from agenteval_cli.mutants import Mutation
 
+MANY = 200  # files that are worth more than one process
+_NOT_HELD = "IDs were not held against history"
 
 _ALWAYS = frozenset({"schema", *(rule.name for rule in reading.RULES if rule.leaves_no_document)})
 
@@ -49,11 +54,12 @@ EVERYTHING = Choice()
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What validate found. `notes` tell what could not be looked at."""
+    """What validate found. `notes` tell what could not be looked at, `mutations` how strong cases are, where asked."""
 
     files: int
     problems: tuple[Problem, ...]
     notes: tuple[str, ...] = ()
+    mutations: tuple[Mutation, ...] | None = None
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -71,17 +77,28 @@ def validated(repository: Repository, start: Path, files: Sequence[str] = (), ch
         repository = Repository(repository.root, config_from(FILE_NAME, source.raw(FILE_NAME)))
     listing = case_files(repository, source)
     asked = {_from_root(repository, source, start, name) for name in files} if files else None
-    named_elsewhere = {name: "" for name in asked or () if name not in listing and not _is_no_case(repository, name)}
+    named_elsewhere = {
+        name: UNSETTLED for name in asked or () if name not in listing and not _is_no_case(repository, name)
+    }
     context, problems = context_of(repository, source)
-    known = facts_of(repository, source, context, {**listing, **named_elsewhere})
+    looking = Looking(repository, source, context, {**listing, **named_elsewhere})
+    past, notes = _past(repository)  # git is asked while the files are looked at
+    known = looking.facts()
     problems += across.problems_of(source, known, asked)
-    found, notes = _identity_problems(repository, source, known, asked)
+    found, more = _identity_problems(repository, source, known, asked, past)
     problems += found
     problems += (problem for facts in known if asked is None or facts.file in asked for problem in facts.problems)
+    mutations: list[Mutation] = []
     if choice.prove:
-        problems += _unproved(source, context, asked or listing)
+        found, mutations = _proved(source, context, asked or listing)
+        problems += found
     told = in_reading_order(problem for problem in problems if choice.counts(problem))
-    return Report(len(known) if asked is None else len(asked), tuple(told), (*notes, *_passed_over(repository, source)))
+    return Report(
+        len(known) if asked is None else len(asked),
+        tuple(told),
+        (*notes, *more, *_passed_over(repository, source)),
+        tuple(mutations) if choice.prove else None,
+    )
 
 
 def _is_no_case(repository: Repository, name: str) -> bool:
@@ -101,72 +118,104 @@ def _passed_over(repository: Repository, source: Source) -> Iterator[str]:
             yield f"{name} is a submodule, whose cases the index of this repository does not have"
 
 
-def _identity_problems(
-    repository: Repository, source: Source, known: Sequence[Facts], asked: set[str] | None
-) -> tuple[list[Problem], tuple[str, ...]]:
-    """IDs held against the ledger and the git history; what vanished is told whichever files were asked about."""
-    ledger, problems = read_ledger(repository, source)
-    history, notes = _history(repository, known)
-    retired = {known_id.casefold(): reason for known_id, reason in ledger.reasons.items()}
-    lives, present = (history.lives, history.present) if history else ({}, {})
-    for finding in identity.findings(known, retired, lives, present):
-        if asked is None or finding.file in asked or finding.rule == "vanished-case":
-            problems.append(across.located(source, finding))
-    return problems, notes
-
-
-def _history(repository: Repository, known: Sequence[Facts]) -> tuple[History | None, tuple[str, ...]]:
-    """The history of IDs, and what kept it from being seen whole."""
+def _past(repository: Repository) -> tuple[Past | None, list[str]]:
+    """The past of the IDs, and what kept it from being seen whole."""
     try:
-        history = history_of(repository.root, repository.config.cases, known)
+        past = Past(repository.root, repository.config.cases)
     except (HistoryError, UsageError) as error:
-        return None, (f"{error}: IDs were not held against history",)
-    if history is None:
-        return None, ("not a git repository: IDs were not held against history",)
-    if history.shallow:
-        note = "history is shallow: IDs from before its cut were not seen; `git fetch --unshallow` brings them"
-        return history, (note,)
-    return history, ()
+        return None, [f"{error}: {_NOT_HELD}"]
+    if not past.in_git:
+        return None, [f"not a git repository: {_NOT_HELD}"]
+    if past.shallow:
+        return past, ["history is shallow: IDs from before its cut were not seen; `git fetch --unshallow` brings them"]
+    return past, []
 
 
-def _unproved(source: Source, context: Context, names: Iterable[str]) -> Iterator[Problem]:
-    """Cases that an agent doing nothing would pass."""
+def _identity_problems(
+    repository: Repository, source: Source, known: Sequence[Facts], asked: set[str] | None, past: Past | None
+) -> tuple[list[Problem], list[str]]:
+    """IDs held against the ledger and the past; what vanished is told whichever files were asked about."""
+    ledger, problems = read_ledger(repository, source)
+    retired = {known_id.casefold(): reason for known_id, reason in ledger.reasons.items()}
+    notes = []
+    try:
+        if past is not None:
+            past.follow(known)
+        findings = list(identity.findings(known, retired, past))
+    except HistoryError as error:
+        notes.append(f"{error}: {_NOT_HELD}")
+        findings = list(identity.findings(known, retired, None))
+    told = (one for one in findings if asked is None or one.file in asked or one.rule == "vanished-case")
+    return problems + [across.located(source, finding) for finding in told], notes
+
+
+def _proved(source: Source, context: Context, names: Iterable[str]) -> tuple[list[Problem], list[Mutation]]:
+    """Cases that an agent doing nothing would pass, and what became of the changes of each recording."""
+    from agenteval_cli.proving import mutation_of_recording
+
+    problems: list[Problem] = []
+    mutations: list[Mutation] = []
     for name in sorted(names):
         _, document = check_file(source, context, name)
-        if document is not None:
-            for path, words in proof.nop_passes(subject(with_tools(document.data, context.fixtures))):
-                yield document.problem(path, "nop-passes", words)
+        if document is None:
+            continue
+        data = with_tools(document.data, context.fixtures)
+        problems += [document.problem(path, "nop-passes", words) for path, words in proof.nop_passes(subject(data))]
+        mutation = mutation_of_recording(data)
+        if mutation is not None:
+            mutations.append(mutation)
+            problems += [
+                document.problem(path, "weak-case", words, severity="warning") for path, words in proof.weak(mutation)
+            ]
+    return problems, mutations
 
 
 def _from_root(repository: Repository, source: Source, start: Path, name: str) -> str:
+    """The path from the root, however a link above it makes the file be named."""
     path = os.path.relpath(start / name, repository.root)
+    if path.startswith(os.pardir):
+        path = os.path.relpath((start / name).parent.resolve() / Path(name).name, repository.root.resolve())
     if not source.has(path):
         raise UsageError(f"{name} is not a file" + (" in git's index" if source.name == "index" else ""))
     return path
 
 
-def facts_of(repository: Repository, source: Source, context: Context, listing: dict[str, str]) -> list[Facts]:
+def facts_of(repository: Repository, source: Source, context: Context, listing: dict[str, Stamp]) -> list[Facts]:
     """The facts of each file: as remembered where its stamp is the same, read again where not."""
-    cache = Cache(repository.root, source.name, context)
-    known = cache.facts(listing)
-    unknown = [name for name in listing if name not in known]
-    if unknown:
-        known.update((facts.file, facts) for facts in _checked(source, context, unknown))
-        cache.keep(listing, known)
-    return [known[name] for name in listing]
+    return Looking(repository, source, context, listing).facts()
 
 
-def _checked(source: Source, context: Context, names: list[str]) -> list[Facts]:
+class Looking:
+    """A look at files that is begun with this, in other processes where there are many, and ended by `facts`."""
+
+    def __init__(self, repository: Repository, source: Source, context: Context, listing: dict[str, Stamp]) -> None:
+        self._listing = listing
+        self._cache = Cache(repository.root, source.name, context)
+        self._known = self._cache.facts(listing)
+        self._unknown = [name for name in listing if name not in self._known]
+        self._checked = _checked(source, context, self._unknown)
+
+    def facts(self) -> list[Facts]:
+        """The facts of each file, in the order of the listing."""
+        if self._unknown:
+            self._known.update((facts.file, facts) for facts in self._checked)
+            self._cache.keep(self._listing, self._known, self._unknown)
+        return [self._known[name] for name in self._listing]
+
+
+def _checked(source: Source, context: Context, names: Sequence[str]) -> Iterator[Facts]:
+    """The facts of each file, in any order. Where there are many files, the work on them begins with this call."""
     if isinstance(source, Index):
         source.fetch(names)
-    odd = [name for name in names if not is_text(name)]  # these cannot travel between processes
-    if odd:
-        names = [name for name in names if is_text(name)]
-        return [*(check_file(source, context, name)[0] for name in odd), *_checked(source, context, names)]
     if len(names) < MANY:
-        return [check_file(source, context, name)[0] for name in names]
-    check(context, "", b"")  # load what checking needs before there is a second process to load it again
+        return (check_file(source, context, name)[0] for name in names)
+    check(context, "", b"")  # load what checking needs before there are processes to load it each
     encode, decode = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder(list[Facts]).decode
-    pieces = forked.split(names, os.cpu_count() or 1)
-    done = forked.each(pieces, lambda piece: encode([check_file(source, context, name)[0] for name in piece]))
-    return [facts for raw in done for facts in decode(raw)]
+    able = [name for name in names if is_text(name)]  # others cannot travel between processes
+    done = forked.each(
+        forked.pieces_of(able),
+        lambda piece: encode([check_file(source, context, name)[0] for name in piece]),
+        begin=yaml_reader.read_light_events,
+    )
+    odd = (check_file(source, context, name)[0] for name in names if not is_text(name))
+    return chain((facts for _, raw in done for facts in decode(raw)), odd)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -15,42 +14,65 @@ from agenteval_cli import __version__
 from agenteval_cli.caches import FOLDER, write_cache
 from agenteval_cli.checking import Context, Facts
 from agenteval_cli.escape import is_text
+from agenteval_cli.sources import Stamp
 
-_SETTLED = 2.0  # seconds; a file that was written just before it was read may change again within its time stamp
+_FEW = 10  # of so many remembered files one may be written beside the others; more than that are written anew
 
 
 class _Kept(msgspec.Struct, frozen=True, array_like=True):
+    """Facts with the stamps that their files had."""
+
     made_from: str
-    files: dict[str, tuple[str, Facts]]
+    stamps: list[Stamp] = []
+    facts: list[Facts] = []
 
 
 class Cache:
-    """Facts by file and stamp, good for one version of the tool and one context. Losing it costs time, nothing else."""
+    """Facts by file and stamp, good for one version of the tool and one context. Losing it costs time, nothing else.
+
+    What was learnt since is kept in a file of its own, so that one changed file does not make thousands be written.
+    """
 
     def __init__(self, root: Path, source: str, context: Context) -> None:
         self._path = root / FOLDER / f"validation-{source}.msgpack"
+        self._newer_path = self._path.with_suffix(".newer.msgpack")
         self._made_from = _digest(context)
-        self._kept: dict[str, tuple[str, Facts]] = {}
-        with contextlib.suppress(OSError, msgspec.DecodeError):
-            kept = msgspec.msgpack.decode(self._path.read_bytes(), type=_Kept)
-            if kept.made_from == self._made_from:
-                self._kept = kept.files
+        self._old = _read(self._path, self._made_from)
+        self._newer = _read(self._newer_path, self._made_from)
 
-    def facts(self, listing: Mapping[str, str]) -> dict[str, Facts]:
+    def facts(self, listing: Mapping[str, Stamp]) -> dict[str, Facts]:
         """What is known of the files whose stamp has not changed."""
-        kept = self._kept
-        return {name: kept[name][1] for name, stamp in listing.items() if name in kept and kept[name][0] == stamp}
+        found: dict[str, Facts] = {}
+        for kept in (self._old, self._newer):
+            pairs = zip(kept.stamps, kept.facts, strict=True)
+            found.update((facts.file, facts) for stamp, facts in pairs if listing.get(facts.file) == stamp)
+        return found
 
-    def keep(self, listing: Mapping[str, str], known: Mapping[str, Facts]) -> None:
-        """Remember the facts of settled files. Where that cannot be written, the next call works it out again."""
-        limit = str(int((time.time() - _SETTLED) * 1e9))
-        settled = {
-            name: (stamp, known[name])
-            for name, stamp in listing.items()
-            if stamp and ("-" not in stamp or stamp < limit) and is_text(name)
-        }
+    def keep(self, listing: Mapping[str, Stamp], known: Mapping[str, Facts], fresh: Sequence[str]) -> None:
+        """Remember what is known, of which `fresh` was learnt just now. Where it cannot be written, it is lost."""
+        learnt = [name for name in fresh if listing[name] and is_text(name)]
+        if not learnt:
+            return
         with contextlib.suppress(OSError):
-            write_cache(self._path, msgspec.msgpack.encode(_Kept(self._made_from, settled)))
+            if (len(learnt) + len(self._newer.facts)) * _FEW < len(self._old.facts):
+                also = [facts.file for facts in self._newer.facts if known.get(facts.file) is facts]
+                self._write(self._newer_path, listing, known, also + learnt)
+            else:
+                names = [name for name, stamp in listing.items() if stamp and is_text(name)]
+                self._write(self._path, listing, known, names)
+                self._newer_path.unlink(missing_ok=True)
+
+    def _write(self, path: Path, listing: Mapping[str, Stamp], known: Mapping[str, Facts], names: list[str]) -> None:
+        kept = _Kept(self._made_from, [listing[name] for name in names], [known[name] for name in names])
+        write_cache(path, msgspec.msgpack.encode(kept))
+
+
+def _read(path: Path, made_from: str) -> _Kept:
+    with contextlib.suppress(OSError, msgspec.DecodeError):
+        kept = msgspec.msgpack.decode(path.read_bytes(), type=_Kept)
+        if kept.made_from == made_from and len(kept.stamps) == len(kept.facts):
+            return kept
+    return _Kept(made_from)
 
 
 def _digest(context: Context) -> str:

@@ -26,7 +26,7 @@ def put(path: Path, raw: bytes) -> None:
         with contextlib.suppress(FileNotFoundError):
             beside.chmod(stat.S_IMODE(target.stat().st_mode))
         beside.replace(target)
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
 def create(path: Path, raw: bytes) -> None:
@@ -36,14 +36,14 @@ def create(path: Path, raw: bytes) -> None:
         with _beside(path, raw) as beside:
             if not _linked(beside, path):
                 raise UsageError(f"{path} is there already; nothing was written")
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
 
 
 def remove(path: Path) -> None:
     """Delete the file; one that is gone already is fine."""
     with _told(path, "removed"):
         path.unlink(missing_ok=True)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
 
 
 @contextlib.contextmanager
@@ -86,7 +86,8 @@ def _linked(beside: Path, path: Path) -> bool:
     return True
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Have the names in a folder on disk."""
     fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(fd)

@@ -25,7 +25,16 @@ from yaml.events import (
 )
 
 from agenteval_cli.problems import Problem, shown_path
-from agenteval_cli.yaml_plain import CONSTANTS, FLOAT, INT, MAYBE_TYPED, NOT_FINITE, NotPlainError, plain_document
+from agenteval_cli.yaml_plain import (
+    CONSTANTS,
+    FLOAT,
+    INT,
+    MAYBE_TYPED,
+    NOT_FINITE,
+    NotPlainError,
+    light_document,
+    plain_document,
+)
 
 Path = tuple[str | int, ...]
 Position = tuple[int, int]
@@ -41,9 +50,11 @@ _STANDARD_TAGS = frozenset(_TAG + name for name in ("str", "int", "float", "bool
 
 _BOM = b"\xef\xbb\xbf"
 _LONE_CR = re.compile(rb"\r(?!\n)")
-_SEPARATORS = {b"\xc2\x85": "U+0085", b"\xe2\x80\xa8": "U+2028", b"\xe2\x80\xa9": "U+2029"}
+_SEPARATORS = "\x85\u2028\u2029"
 _CONFLICT = re.compile(rb"^<{7} .*?^={7}\r?$.*?^>{7} ", re.MULTILINE | re.DOTALL)
 CONFLICT_MARKERS_INTENDED = b"# agenteval: conflict-markers-intended"
+
+_plain = plain_document
 
 _HINTS = (
     ("mapping values are not allowed", "quote a text that contains ': '"),
@@ -64,16 +75,7 @@ class Document(msgspec.Struct, frozen=True):
 
     def problem(self, path: Path, rule: str, message: str, *, severity: str = "error", at_key: bool = False) -> Problem:
         """A problem at `path`, or at the nearest place above it that the text has."""
-        line, column = position_of(self, path, at_key=at_key)
-        return Problem(
-            file=self.file,
-            line=line,
-            column=column,
-            rule=rule,
-            message=message,
-            path=shown_path(path),
-            severity=severity,
-        )
+        return _located(self.file, position_of(self, path, at_key=at_key), path, rule, message, severity)
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -83,13 +85,19 @@ class Reading(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
 
 
+def read_light_events() -> None:
+    """Read quicker from now on: for a process of our own, where nothing else uses PyYAML meanwhile."""
+    global _plain  # noqa: PLW0603  # what a process is for is decided once, when it is started
+    _plain = light_document
+
+
 def read(file: str, raw: bytes) -> Reading:
     """Read one YAML document. Never raises for bad input: each fault is a problem with its place."""
     faults = _byte_faults(file, raw)
     if faults:
         return Reading(None, faults)
     try:
-        return Reading(Document(file, plain_document(CParser(raw.removeprefix(_BOM)).get_event, MAX_DEPTH), raw))
+        return Reading(Document(file, _plain(CParser(raw.removeprefix(_BOM)).get_event, MAX_DEPTH), raw))
     except (NotPlainError, yaml.YAMLError):
         return _read_carefully(file, raw)
 
@@ -102,22 +110,18 @@ def _read_carefully(file: str, raw: bytes) -> Reading:
         data = builder.document()
     except yaml.YAMLError as error:
         syntax = (_syntax_problem(file, raw, error),)
-    if not builder.found and not syntax:
-        return Reading(Document(file, data, raw))
     problems = syntax + tuple(
-        Problem(
-            file=file,
-            line=line,
-            column=column,
-            rule=rule,
-            message=message,
-            path=shown_path(path),
-            severity="warning" if rule == "yaml-number" else "error",
-        )
-        for (line, column), path, rule, message in builder.found
+        _located(file, place, path, rule, message, "warning" if rule == "yaml-number" else "error")
+        for place, path, rule, message in builder.found
     )
     broken = any(problem.severity == "error" for problem in problems)
     return Reading(None if broken else Document(file, data, raw), problems)
+
+
+def _located(file: str, place: Position, path: Path, rule: str, message: str, severity: str) -> Problem:
+    line, column = place
+    shown = shown_path(path)
+    return Problem(file=file, line=line, column=column, rule=rule, message=message, path=shown, severity=severity)
 
 
 def position_of(document: Document, path: Path, *, at_key: bool = False) -> Position:
@@ -144,19 +148,20 @@ def _byte_faults(file: str, raw: bytes) -> tuple[Problem, ...]:
     """Faults that are seen in the bytes, before any parser can misread them."""
     if len(raw) > MAX_BYTES:
         return (_at_byte(file, raw, 0, "yaml-size", f"the file has {len(raw):,} bytes; the limit is {MAX_BYTES:,}"),)
-    if b"<<<<<<<" in raw and CONFLICT_MARKERS_INTENDED not in raw and (marker := _CONFLICT.search(raw)):
+    if b"<" in raw and b"<<<<<<<" in raw and CONFLICT_MARKERS_INTENDED not in raw and (marker := _CONFLICT.search(raw)):
         words = "merge conflict markers; resolve the conflict and remove the <<<<<<<, ======= and >>>>>>> lines"
         return (_at_byte(file, raw, marker.start(), "conflict-markers", words),)
-    try:
-        raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        words = f"byte 0x{raw[error.start]:02x} is not UTF-8; save the file as UTF-8"
-        return (_at_byte(file, raw, error.start, "yaml-encoding", words),)
-    found = [
-        _at_byte(file, raw, raw.index(mark), "yaml-separator", f"unusual line separator {name}; use a plain line break")
-        for mark, name in _SEPARATORS.items()
-        if mark in raw
-    ]
+    found: list[Problem] = []
+    if not raw.isascii():
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            words = f"byte 0x{raw[error.start]:02x} is not UTF-8; save the file as UTF-8"
+            return (_at_byte(file, raw, error.start, "yaml-encoding", words),)
+        for mark in _SEPARATORS:
+            if mark in text:
+                words = f"unusual line separator U+{ord(mark):04X}; use a plain line break"
+                found.append(_at_byte(file, raw, raw.index(mark.encode()), "yaml-separator", words))
     if b"\r" in raw and (lone := _LONE_CR.search(raw)):
         words = "a carriage return alone is an unusual line separator; use a plain line break"
         found.append(_at_byte(file, raw, lone.start(), "yaml-separator", words))

@@ -162,7 +162,7 @@ trajectory:
   forbidden: [create_refund, cancel_order]
 criteria:
   - the answer says why the period has ended
-  - {text: the answer offers an exchange instead, threshold: 0.7}
+  - {id: exchange, text: the answer offers an exchange instead, votes: 3}
 """)
 TOPICS = ("refund", "return", "duplicate-charge", "exchange", "broken-item", "late-parcel", "gift")
 WHY = (
@@ -469,9 +469,10 @@ def _targets(rows: Sequence[Row], files: int, sizes: Sequence[int]) -> list[Targ
 
 
 def _growth(less: Row, more: Row) -> Iterator[Target]:
-    """Time grows as the files do, memory hardly at all."""
+    """Time grows as the files do (processor time, which other work spoils least), memory hardly at all."""
     span = f"from {less.files:,} to {more.files:,} files"
-    yield Target(f"{COLD}, time per file {span}, times", more.times(less) * less.files / more.files, LINEAR)
+    grown = more.cpu / less.cpu * less.files / more.files
+    yield Target(f"{COLD}, processor time per file {span}, times", grown, LINEAR)
     if more.files <= FLAT_UP_TO:
         yield Target(f"{COLD}, peak memory {span}, times", more.memory / less.memory, FLAT)
 
@@ -513,10 +514,13 @@ def _table(rows: Sequence[Row]) -> str:
 
 
 def _growth_table(rows: Sequence[Row]) -> str:
-    lines = ["| Command | Files | Best, s | ms per file | Peak memory, MB |", "| --- | ---: | ---: | ---: | ---: |"]
+    lines = [
+        "| Command | Files | Best, s | Processor, s | Processor, ms per file | Peak memory, MB |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
     for row in rows:
-        per_file = row.best / row.files * 1000
-        lines.append(f"| `{row.name}` | {row.files:,} | {row.best:.2f} | {per_file:.3f} | {row.memory / 1e6:.0f} |")
+        numbers = f"{row.best:.2f} | {row.cpu:.2f} | {row.cpu / row.files * 1000:.3f} | {row.memory / 1e6:.0f}"
+        lines.append(f"| `{row.name}` | {row.files:,} | {numbers} |")
     return "\n".join(lines)
 
 

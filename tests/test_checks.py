@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from time import monotonic
 from typing import Any
 
 import pytest
-from build import check, json_values, steady
+from build import answered, case, check, did, json_values, steady
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agenteval_cli.checks import CHECKS, checked
+from agenteval_cli.checks import Told, checked
+from agenteval_cli.checks.similarity import to_embed
+from agenteval_cli.endings import Answered, Facts
 from agenteval_cli.finding import CheckResult
+from agenteval_cli.grading import Verdict, asked_of, verdict_on
 from agenteval_cli.transcript import Transcript
 
 COMPOSED, DECOMPOSED = "caf\u00e9", "cafe\u0301"
@@ -239,8 +244,126 @@ def test_contains_and_not_contains_never_agree(needle: str, answer: str) -> None
     assert results == {"passed", "failed"}
 
 
-@given(st.sampled_from(sorted(set(CHECKS) - {"state"})), json_values | st.text() | st.text('{}[]",:1e9\x1b[m'))
+@given(st.sets(st.sampled_from("abc"), min_size=1), st.text("abc ", max_size=8))
 @steady
-def test_every_check_decides_on_any_answer(kind: str, output: Any) -> None:
-    expected: dict[str, Any] = {"json_schema": {"type": "object"}, "field": {"path": "$..a", "gt": 1}}
-    assert result(kind, expected.get(kind, "a"), output).result in ("passed", "failed")
+def test_none_some_and_all_of_several_texts_agree(needles: set[str], answer: str) -> None:
+    kinds = ("contains_all", "contains_any", "not_contains")
+    everything, something, nothing = (result(kind, sorted(needles), answer).result == "passed" for kind in kinds)
+    assert something != nothing
+    assert something or not everything
+
+
+@pytest.mark.parametrize(
+    ("turn", "says", "status"),
+    [(1, "first", "passed"), (2, "second", "passed"), (-1, "second", "passed"), (-2, "first", "passed")],
+)
+def test_a_check_looks_at_the_turn_that_it_names(turn: int, says: str, status: str) -> None:
+    found = of_two_turns({"contains": says, "turn": turn})
+    assert (found.status, found.checks[0].result) == (status, "passed")
+    assert of_two_turns({"not_contains": says, "turn": turn}).status == "failed"
+
+
+@pytest.mark.parametrize("turn", [3, -3])
+def test_a_turn_that_did_not_come_about_is_a_failure(turn: int) -> None:
+    found = of_two_turns({"not_contains": "x", "turn": turn})
+    assert (found.status, found.reason) == (
+        "failed",
+        f"outcome[0].not_contains: the conversation has no turn {turn}",
+    )
+
+
+def of_two_turns(check: dict[str, Any]) -> Verdict:
+    turns = (Transcript(output="the first answer"), Transcript(output="the second answer"))
+    return verdict_on(case(outcome=[check]), Answered(Facts(), turns[1], turns))
+
+
+def test_a_warning_fails_nothing_and_is_no_check_by_itself() -> None:
+    warning = {"contains": "Never", "severity": "warning", "note": "politeness"}
+    assert verdict_on(case(outcome=[{"contains": "Done"}, warning]), answered(did())).status == "passed"
+    assert verdict_on(case(outcome=[warning]), answered(did())).status == "ungraded"
+
+
+@pytest.mark.parametrize(("output", "status"), [("You get a full refund within 30 days.", "passed"), ("No.", "failed")])
+def test_match_similar_is_token_f1_of_at_least_0_7(output: str, status: str) -> None:
+    subject = case(expected_output="Full refund within 30 days of purchase.", match="similar")
+    assert subject.outcome[0].expected["measure"] == "token_f1"
+    assert verdict_on(subject, answered(did(output=output))).status == status
+
+
+def test_an_embedding_is_held_against_the_threshold_once_an_endpoint_has_said() -> None:
+    subject = case(outcome=[{"similarity": {"to": ["A.", "B."], "measure": "embedding", "threshold": 0.8}}])
+    (pair,) = asked_of(subject, answered(did()))
+    assert to_embed(*pair) == (["A.", "B."], "Done.")
+    for score, status in ((0.81, "passed"), (0.79, "failed")):
+        told = Told(scores={pair[0].name: score})
+        assert verdict_on(subject, answered(did()), told).status == status
+
+
+def test_amounts_may_be_held_against_the_state_of_the_case() -> None:
+    subject = case(state={"total": "129.00"}, outcome=[{"money": {"amount": {"$state": "/total"}, "currency": "EUR"}}])
+    assert verdict_on(subject, answered(did(output="That is 129,00 €."))).status == "passed"
+    assert verdict_on(subject, answered(did(output="That is 12,90 €."))).status == "failed"
+
+
+def test_r07_an_agent_that_says_nothing_does_not_pass_by_what_it_leaves_out() -> None:
+    unwanted = [{"not_contains": "hunter2"}, {"not_regex": "hunter[0-9]"}, {"not": {"contains": "hunter2"}}]
+    for each in unwanted:
+        assert verdict_on(case(outcome=[each]), answered(did(output=None))).status == "failed"
+
+
+def test_r20_a_pattern_that_backtracks_without_end_is_an_error_of_its_check_alone() -> None:
+    outcome = [{"regex": "^(a|aa)+$"}, {"contains": "!"}]
+    found = verdict_on(case(outcome=outcome), answered(did(output="a" * 40 + "!")))
+    assert [check.result for check in found.checks] == ["error", "passed"]
+    assert (found.status, found.reason[:12]) == ("ungraded", "outcome[0].r")
+
+
+@pytest.mark.parametrize("text", ["{" * 50_000, '{"a":' * 20_000, "[[[[\n" * 20_000, "```json\n" * 20_000])
+def test_looking_for_json_in_a_hostile_answer_takes_no_time(text: str) -> None:
+    begin = monotonic()
+    assert result("is_json", "object", text, json="only").result == "failed"
+    assert monotonic() - begin < 5
+
+
+def test_texts_that_are_too_long_to_compare_are_no_verdict() -> None:
+    expected = {"to": "a", "measure": "levenshtein", "threshold": 0.5}
+    found = result("similarity", expected, "a" * 100_001)
+    assert (found.result, found.message) == ("error", "texts of more than 100,000 characters are not compared")
+
+
+@pytest.mark.parametrize(
+    ("language", "output", "verdict"),
+    [
+        ("en", "You have 30 days to return it, and we will pay for the parcel.", "passed"),
+        (["fr", "de"], "Sie haben 30 Tage Zeit, um die Ware zurückzuschicken.", "passed"),
+        ("en", "Vous avez 30 jours pour retourner la marchandise.", "failed"),
+        ("zh", "退款将在三十天内处理，请您耐心等待。", "passed"),
+        ("en", "Yes.", "no_evidence"),
+        ("en", None, "failed"),
+    ],
+)
+def test_the_language_of_an_answer(language: Any, output: str | None, verdict: str) -> None:
+    pytest.importorskip("py3langid", reason="the extra `language` is not installed")
+    found = result("language", language, output)
+    assert found.result == verdict, found.message
+
+
+def test_without_py3langid_a_language_check_is_an_error_and_no_verdict() -> None:
+    program = (
+        "import sys; sys.modules['py3langid'] = None; from agenteval_cli.checks import checked; "
+        "from agenteval_cli.case import OutcomeCheck; from agenteval_cli.transcript import Transcript; "
+        "print(checked(OutcomeCheck('n', 'language', 'en'), Transcript(output='You have thirty days to return it.')).message)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "py3langid is not installed; pip install 'agenteval-cli[language]'\n"
+
+
+def test_a_check_loads_no_library_that_it_does_not_need() -> None:
+    program = (
+        "import sys; from agenteval_cli.checks import checked; from agenteval_cli.case import OutcomeCheck; "
+        "from agenteval_cli.transcript import Transcript; "
+        "checked(OutcomeCheck('n', 'contains', 'a'), Transcript(output='a')); print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    heavy = {"regex", "rapidfuzz", "jsonschema_rs", "jsonpath_rfc9535", "py3langid", "numpy", "agenteval_cli.money"}
+    assert not heavy & set(done.stdout.split())

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from agenteval_cli import schemas
+from agenteval_cli.case import CHECK_OPTIONS
 from agenteval_cli.checks import CHECKS
 from agenteval_cli.config import Config
 from agenteval_cli.escape import on_one_line
@@ -86,9 +87,8 @@ def test_a_file_that_cannot_be_read_is_a_problem_among_the_others() -> None:
 def test_the_checks_that_the_schema_allows_are_those_that_the_tool_knows() -> None:
     check = schemas.load("case")["$defs"]["check"]
     kinds = {key for choice in check["oneOf"] for key in choice["required"]}
-    options = {"ignore_case", "turn", "severity", "note"}
     assert kinds == set(CHECKS)
-    assert set(check["properties"]) == kinds | options
+    assert set(check["properties"]) == kinds | CHECK_OPTIONS
 
 
 def test_the_schema_allows_every_rule_of_the_trajectory() -> None:

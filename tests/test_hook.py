@@ -330,6 +330,7 @@ def test_the_same_id_in_different_batches_at_the_same_time(many: Repo) -> None:
     assert {path.name for path in (many.root / ".agenteval" / "cache").iterdir()} <= {
         ".gitignore",
         "history.msgpack",
+        "history-brief.msgpack",
         "validation-index.msgpack",
     }
 

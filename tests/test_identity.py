@@ -635,7 +635,130 @@ def test_without_git_the_note_says_what_was_not_looked_at(repo: Repo, tmp_path: 
     assert (done.code, "--staged reads git's index" in done.err) == (2, True)
 
 
+def damage(repo: Repo, revision: str) -> None:
+    """Overwrite the object that a revision names."""
+    name = repo.git("rev-parse", revision).strip()
+    path = repo.root / ".git" / "objects" / name[:2] / name[2:]
+    path.chmod(0o644)
+    path.write_bytes(b"garbage")
+
+
+@pytest.fixture
+def edited(repo: Repo) -> Repo:
+    """A case in three states: committed, staged, and in the working tree."""
+    put(repo, "kettle", "kettle", "where is my kettle?")
+    repo.commit()
+    put(repo, "kettle", "kettle", "where is my red kettle?")
+    repo.git("add", "--all")
+    put(repo, "kettle", "kettle", "where is my blue kettle?")
+    return repo
+
+
+@pytest.mark.parametrize("revision", ["HEAD:cases/kettle.yaml", "HEAD:cases", "HEAD"])
+def test_a_history_that_git_cannot_read_is_said_and_files_are_still_checked(edited: Repo, revision: str) -> None:
+    damage(edited, revision)
+    for options in ([], ["--staged"]):
+        assert told(edited, *options) == []
+        (note,) = edited.run("validate", "--json", *options).json["notes"]
+        assert note.startswith("git ")
+        assert "`git fsck`" in note
+        assert note.endswith("IDs were not held against history")
+    put(edited, "again", "kettle", "again?")
+    assert told(edited) == ["duplicate-id cases/again.yaml", "duplicate-id cases/kettle.yaml"]
+
+
+@pytest.mark.parametrize("revision", [":cases/kettle.yaml", "index"])
+def test_what_is_staged_and_cannot_be_read_is_not_called_valid(edited: Repo, revision: str) -> None:
+    if revision == "index":
+        (edited.root / ".git" / "index").write_bytes(b"garbage")
+    else:
+        damage(edited, revision)
+    for options in ([], ["cases/kettle.yaml"], ["cases/says-hello.yaml"]):
+        done = edited.run("validate", "--staged", *options)
+        assert (done.code, done.out, done.err.count("\n")) == (3, "", 1), done
+        assert "`git fsck`" in done.err
+    assert told(edited) == []
+
+
+@pytest.mark.parametrize("revision", ["HEAD:cases/kettle.yaml", "HEAD:cases", "HEAD"])
+def test_cases_are_not_compared_with_a_commit_that_git_cannot_read(edited: Repo, revision: str) -> None:
+    damage(edited, revision)
+    done = edited.run("list", "--changed", "HEAD")
+    assert (done.code, done.out, done.err.count("\n")) == (3, "", 1), done
+    assert "`git fsck`" in done.err
+
+
+@pytest.mark.parametrize("ref", ["nowhere", "0123456789" * 4, "HEAD:cases/kettle.yaml"])
+def test_a_ref_that_is_no_commit_is_asked_wrongly(edited: Repo, ref: str) -> None:
+    done = edited.run("list", "--changed", ref)
+    assert (done.code, done.err) == (2, f"agenteval: no commit '{ref}' to compare with\n"), done
+
+
+@pytest.mark.parametrize("spoil", ["history.msgpack", "history-brief.msgpack", "both"])
+def test_each_half_of_what_is_remembered_of_history_can_be_lost(gone: Repo, spoil: str) -> None:
+    put(gone, "lamp", "lamp", "where is my lamp?")
+    gone.commit("lamp")
+    told(gone)
+    (gone.root / "cases" / "lamp.yaml").unlink()
+    for path in (gone.root / ".agenteval" / "cache").glob("history*" if spoil == "both" else spoil):
+        path.unlink()
+    assert told(gone) == told(gone) == ["vanished-case cases/kettle.yaml", "vanished-case cases/lamp.yaml"]
+
+
+LOG_SETTINGS = (
+    *("log.showRoot=false", "log.diffMerges=first-parent", "log.diffMerges=off", "log.showSignature=true"),
+    *("log.follow=true", "log.decorate=full", "color.ui=always", "diff.renames=copies", "diff.relative=true"),
+    *("core.abbrev=4", "format.pretty=oneline", "log.date=iso"),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", LOG_SETTINGS)
+def test_no_setting_of_the_users_git_hides_a_birth_or_a_death(repo: Repo, setting: str) -> None:
+    put(repo, "kettle", "kettle", "where is my kettle?")
+    repo.commit()
+    repo.git("config", *setting.split("="))
+    branch(repo, "topic")
+    repo.git("rm", "--quiet", "cases/kettle.yaml")
+    repo.commit("drop")
+    repo.git("checkout", "--quiet", "main")
+    put(repo, "lamp", "lamp", "where is my lamp?")
+    repo.commit("meanwhile")
+    merge(repo, "topic")
+    assert told(repo) == ["vanished-case cases/kettle.yaml"]
+    put(repo, "toaster", "kettle", "where is my toaster?")
+    assert told(repo) == ["reused-id cases/toaster.yaml"]
+
+
 # ---- kinds of repositories
+
+
+@pytest.mark.parametrize("folder", ["*", ":(top)x", "ca[s]es", "deep/er", "-x"])
+def test_the_folder_of_cases_may_be_called_anything(repo: Repo, folder: str) -> None:
+    config = (repo.root / "agenteval.yaml").read_text(encoding="utf-8")
+    repo.write("agenteval.yaml", f'{config}cases: "{folder}"\n')
+    (repo.root / "cases").rename(repo.root / "other")
+    text = ASKS.replace("{id}", "kettle").replace("{asks}", "where is my kettle?")
+    repo.write(f"{folder}/kettle.yaml", text)
+    repo.write(f"{folder}/lamp.yaml", text.replace("kettle", "lamp"))
+    repo.commit()
+    (repo.root / folder / "kettle.yaml").unlink()
+    assert told(repo) == [f"vanished-case {folder}/kettle.yaml"]
+    assert told(repo, "--staged") == []
+    repo.commit("drop")
+    repo.write(f"{folder}/toaster.yaml", text.replace("my kettle", "my toaster"))
+    assert told(repo) == [f"reused-id {folder}/toaster.yaml"]
+
+
+def test_the_commits_of_a_file_are_not_those_of_files_that_its_name_matches(repo: Repo) -> None:
+    put(repo, "[ab]", "kettle", "where is my kettle?")
+    put(repo, "a", "lamp", "where is my lamp?")
+    repo.commit("both")
+    put(repo, "a", "lamp", "where is my red lamp?")
+    repo.commit("the other one")
+    shown = repo.run("show", "kettle").out
+    assert "both" in shown
+    assert "the other one" not in shown
 
 
 def test_before_the_first_commit_there_is_nothing_to_hold_ids_against(repo: Repo) -> None:

@@ -72,6 +72,13 @@ def test_an_answer_after_the_timeout_is_over_it(seconds: float, result: str) -> 
     assert results({"timeout": "500ms"}, seconds) == {"timeout": result}
 
 
+@pytest.mark.parametrize(("turns", "users", "result"), [(2, 0, "passed"), (3, 0, "failed"), (1, 3, "failed")])
+def test_turns_are_those_that_were_taken_where_no_messages_tell_of_more(turns: int, users: int, result: str) -> None:
+    said = tuple({"role": "user"} for _ in range(users)) or None
+    (found,) = checked(case(limits={"turns": 2}).limits, Transcript(output="Done.", messages=said), 1.0, turns)
+    assert found.result == result
+
+
 def test_the_words_say_how_much_and_how_much_was_allowed() -> None:
     assert words({"tool_calls": 1}, **TWO_CALLS) == "2 tool calls; the limit is 1"
     assert words({"cost": "0.05"}, cost="0.051") == "0.051 cost; the limit is 0.05"

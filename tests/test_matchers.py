@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from agenteval_cli.compare import ABSENT, same
-from agenteval_cli.matchers import OPERATORS, faults, mismatch
+from agenteval_cli.matchers import OPERATORS, faults, mismatch, mismatches
 from agenteval_cli.patterns import PatternTimeoutError
 
 NAN = math.nan
@@ -70,6 +70,13 @@ def words(expected: Any, actual: Any, *, exact: bool = False) -> str | None:
         ({"schema": {"type": "object", "required": ["id"]}}, {"id": 1}),
         ({"schema": {"type": "integer"}}, 5.0),
         ({"schema": True}, None),
+        ({"money": "129.00"}, 129),
+        ({"money": "129.00"}, "€129,00"),
+        ({"money": "129.00 EUR"}, "129,00 €"),
+        ({"money": {"amount": "1", "within": "0.01"}}, 1.01),
+        ({"date": "2026-11-02"}, "2026-11-02"),
+        ({"date": "2026-11-02"}, "2 November 2026"),
+        ({"date": {"from": "2026-11-01", "to": "2026-11-30"}}, "2026-11-30T10:00:00Z"),
     ],
 )
 def test_these_match(matcher: Any, actual: Any) -> None:
@@ -80,6 +87,19 @@ def test_these_match(matcher: Any, actual: Any) -> None:
     ("matcher", "actual", "why"),
     [
         (1, True, "expected the number 1, got the boolean true"),
+        ({"money": "129.00"}, True, "expected 129.00, but there is no amount; got true"),
+        ({"money": "129.00 EUR"}, "129", "expected 129.00 EUR; there is '129' (129 of no currency); got \"129\""),
+        (
+            {"money": "0.30"},
+            0.1 + 0.2,
+            "expected 0.30; there is '0.30000000000000004' (0.30000000000000004 of no currency); got 0.30000000000000004",
+        ),
+        (
+            {"date": "2026-11-02"},
+            "03.11.2026",
+            'expected 2026-11-02; there is 03.11.2026 (2026-11-03); got "03.11.2026"',
+        ),
+        ({"date": "2026-11-02"}, 20261102, "expected 2026-11-02, but there is no date; got 20261102"),
         (NAN, NAN, "expected NaN, got NaN"),
         ({"equals": 1}, True, "expected the number 1, got the boolean true"),
         ({"equals": {"type": "object"}}, {}, 'at $.type: expected "object", got nothing'),
@@ -278,3 +298,9 @@ def test_an_operator_without_faults_decides_on_any_value(operator: str, operand:
 def test_whole_numbers_and_fractions_are_ordered_exactly(one: float, other: int) -> None:
     exact_order = other > int(one) or (other == int(one) and other > one)
     assert (mismatch({"gt": one}, other) is None) == exact_order
+
+
+def test_every_place_that_does_not_match_is_told_in_the_order_of_the_matcher() -> None:
+    expected = {"a": 1, "b": {"c": {"gt": 5}, "d": [1, 2]}, "e": {"absent": True}}
+    found = mismatches(expected, {"a": 2, "b": {"c": 5, "d": [1, 3]}, "e": 0})
+    assert [difference.path for difference in found] == ["$.a", "$.b.c", "$.b.d[1]", "$.e"]

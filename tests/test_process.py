@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -130,6 +132,30 @@ def test_no_zombies_after_many(processes: Processes) -> None:
     stats = [path.read_text(encoding="utf-8") for path in Path("/proc").glob("[0-9]*/stat") if path.exists()]
     ours = [stat for stat in stats if int(stat.rpartition(")")[2].split()[1]) == os.getpid()]
     assert not [stat for stat in ours if " Z " in stat]
+
+
+@pytest.mark.parametrize("mark", ["", "x", "TRACEPARENT=", "TRACEPARENT=00-feed", "TRACEPARENT=00-feedfacefeedface-01"])
+def test_a_mark_that_others_may_have_is_refused_since_all_that_have_it_are_killed(mark: str) -> None:
+    with pytest.raises(ValueError, match="not the mark of a run"):
+        Guardian(mark)
+
+
+def test_a_sweep_lets_be_what_the_tool_started_for_itself(processes: Processes) -> None:
+    with subprocess.Popen(["sleep", "600"]) as own, subprocess.Popen(["true"]) as ended:
+        wait_for(lambda: not alive(ended.pid))
+        processes.sweep()
+        assert alive(own.pid)
+        assert ended.wait() == 0
+        own.kill()
+
+
+def test_a_second_request_to_stop_ends_the_grace(processes: Processes) -> None:
+    for _ in range(2):
+        threading.Timer(0.3, processes.cancel.request).start()
+    began = time.monotonic()
+    ended = processes.run(shell("trap '' TERM; echo $$; while :; do sleep 600; done"))
+    assert (ended.why, ended.signal) == ("cancelled", signal.SIGKILL)
+    assert time.monotonic() - began < 0.9
 
 
 STRAY = """

@@ -10,8 +10,9 @@ from build import case, json_values, steady
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agenteval_cli.case import CallPattern, Case, Limits, OrderRule, OutcomeCheck, Tool, Trajectory, case_from, filled
+from agenteval_cli.case import Case, Limits, OutcomeCheck, Tool, case_from, filled
 from agenteval_cli.config import Config
+from agenteval_cli.constraints import CallPattern, OrderRule, Trajectory
 from agenteval_cli.repository import Loaded, Repository, load
 from agenteval_cli.rules import RULES
 from agenteval_cli.units import seconds
@@ -123,6 +124,8 @@ def test_a_number_that_loses_a_zero_is_fine_only_where_a_number_is_meant(
         ("input: Hello {{who}}", False),
         ("input: Hello {{ who }}", False),
         ("input: {deep: [{text: 'for {{who}}'}]}", False),
+        ('input: "Hello {{\\n\\twho}}"', False),
+        ("input: {'{{who}}': a key is not filled}", True),
         ("input: Hello {who}", True),
         ("input: Hello {{Who}}", True),
     ],
@@ -196,13 +199,14 @@ def test_what_a_case_does_not_say_has_its_default() -> None:
         quarantined=False,
         agent=None,
         messages=({"role": "user", "content": "Hello"},),
+        turns=(),
         files=(),
         tools=(),
         limits=Limits(),
         attempts=None,
         min_pass_rate=1.0,
         outcome=(),
-        trajectory=Trajectory(),
+        trajectory=Trajectory(standing=True, user_says="Hello"),
     )
 
 
@@ -269,8 +273,10 @@ def test_the_rules_of_the_path_are_read() -> None:
         required=(CallPattern("a"), CallPattern("b", {"x": 1}, exact=True, times={"gte": 2}, status="ok")),
         forbidden=(CallPattern("c"),),
         only=(),
-        order=(OrderRule("a", "b"),),
+        order=(OrderRule(CallPattern("a"), CallPattern("b")),),
         max_repeats=2,
+        standing=True,
+        user_says="Hello",
     )
 
 

@@ -193,10 +193,11 @@ def test_a_subfolder_is_as_good_as_the_root(repo: Repo) -> None:
 
 
 def test_a_field_that_does_nothing_yet_is_refused_not_ignored(repo: Repo) -> None:
-    repo.case("judged", "schema: 1\nid: judged\ninput: hi\noutcome: [{contains: h}]\ncriteria: [Is polite.]\n")
+    simulated = "schema: 1\nid: simulated\nsimulation: {user_prompt: Be angry.}\noutcome: [{contains: h}]\n"
+    repo.case("simulated", simulated)
     done = repo.run("run")
     assert done.code == 2
-    assert "cases/judged.yaml: criteria: not supported yet" in done.err
+    assert "cases/simulated.yaml: simulation: not supported yet" in done.err
     assert repo.run("run", "--case", "says-hello").code == 0
 
 

@@ -6,12 +6,16 @@ import itertools
 import json
 
 import pytest
+from build import case
 from conftest import GOOD_CASE, ROOT, Repo
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agenteval_cli.digests import Digests
 from agenteval_cli.errors import UsageError
+from agenteval_cli.repository import LoadedCase
 from agenteval_cli.rules import RULES
+from agenteval_cli.selection import sampled
 from agenteval_cli.tag_expression import tag_expression
 
 TAGS = ("a", "b", "c")
@@ -95,6 +99,82 @@ def test_the_list_is_narrowed(shop: Repo, arguments: tuple[str, ...], ids: list[
 def test_a_list_of_nothing_says_why(shop: Repo, arguments: tuple[str, ...], said: str) -> None:
     done = shop.run("list", *arguments)
     assert (done.code, said in done.err) == (2, True), done
+
+
+def planned(repo: Repo, *arguments: str) -> list[str]:
+    return [item["case"] for item in repo.run("run", "--dry-run", "--json", *arguments).json["plan"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "ids"),
+    [
+        (("--case", "t*"), ["three", "two"]),
+        (("--case", "*E"), ["one", "three"]),
+        (("--case", "[ot]?[eo]"), ["one", "two"]),
+        (("--case", "one", "--case", "says-*"), ["one", "says-hello"]),
+        (("--case", "*", "--tag", "billing"), ["one", "two"]),
+    ],
+)
+def test_cases_are_named_by_patterns_too(shop: Repo, arguments: tuple[str, ...], ids: list[str]) -> None:
+    assert sorted(planned(shop, *arguments)) == ids
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--case", "refund-*"), "no case ID is like 'refund-*'"),
+        (("--case", "one", "--case", "x?"), "no case ID is like 'x?'"),
+        (("--case", "on"), "no case 'on'; did you mean 'one'?"),
+        (("--case", "t*", "--owner", "nobody"), "none of the 4 cases is called t* and owned by nobody"),
+        (("--sample", "5"), "--sample 5: only 4 cases are selected"),
+        (("--sample", "0"), "'--sample': 0 is not in the range x>=1"),
+        (("--failed", "latest"), "there is no finished run"),
+        (("--failed", "nobody"), "'nobody' is no run ID, `latest`, `previous`, folder of a run, or git ref"),
+    ],
+)
+def test_a_run_of_nothing_is_a_usage_error(shop: Repo, arguments: tuple[str, ...], said: str) -> None:
+    done = shop.run("run", *arguments)
+    assert (done.code, said in done.err, shop.runs()) == (2, True, []), done
+
+
+def test_what_did_not_pass_can_be_run_again(shop: Repo) -> None:
+    """A case that failed and one that was never graded; one that has gone since is left out."""
+    shop.case("two", GOOD_CASE.replace("contains: hello", "contains: goodbye"))
+    shop.case("three", GOOD_CASE + "system_prompt: x\ntrajectory: {max_repeats: 1}\nlimits: {tokens: 5}\n")
+    shop.case("gone", GOOD_CASE.replace("contains: hello", "contains: bye") + "system_prompt: y\n")
+    assert shop.run("run").code == 1
+    (shop.root / "cases/gone.yaml").unlink()
+    assert sorted(planned(shop, "--failed", "latest")) == ["three", "two"]
+    assert planned(shop, "--failed", shop.runs()[0].name, "--case", "tw*") == ["two"]
+    shop.case("two")
+    (shop.root / "cases/three.yaml").unlink()
+    assert shop.run("run", "--failed", "latest").code == 0
+    done = shop.run("run", "--failed", "latest")
+    assert done.code == 2
+    assert "nothing selected: none of the 3 cases is failed in run latest" in done.err
+
+
+def test_a_sample_is_drawn_by_the_seed(repo: Repo) -> None:
+    for number in range(12):
+        repo.case(f"case-{number:02}", GOOD_CASE + f"system_prompt: s{number}\n")
+    drawn = {tuple(planned(repo, "--sample", "4", "--seed", str(seed))) for seed in range(4)}
+    assert len(drawn) > 1
+    assert all(len(ids) == 4 and list(ids) == sorted(ids) for ids in drawn)
+    assert planned(repo, "--sample", "4", "--seed", "3") == planned(repo, "--sample", "4", "--seed", "3")
+    every = repo.run("run", "--sample", "13", "--dry-run", "--json", "--seed", "1").json
+    assert len(every["plan"]) == 13
+    assert every["seed"] == 1
+
+
+@given(st.lists(st.integers(0, 99), unique=True, min_size=1), st.data())
+def test_a_sample_does_not_depend_on_the_order_of_files(numbers: list[int], data: st.DataObject) -> None:
+    cases = [LoadedCase(case(id=f"case-{number}"), Digests("1:", "1:", "1:")) for number in numbers]
+    size = data.draw(st.integers(1, len(cases)))
+    drawn = sampled(cases, size, 7)
+    mixed = sampled(data.draw(st.permutations(cases)), size, 7)
+    assert len(drawn) == size
+    assert {each.case.id for each in drawn} == {each.case.id for each in mixed}
+    assert [each for each in cases if each in drawn] == drawn
 
 
 def test_changed_cases_are_those_whose_digests_differ(shop: Repo) -> None:

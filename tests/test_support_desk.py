@@ -2,15 +2,19 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import ROOT, Repo
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+EXAMPLES = ROOT / "examples"
 ADA = {"id": "C-104", "email": "ada@example.org"}
 KETTLE = {"customer": "C-104", "total": "129.00", "currency": "EUR", "status": "delivered", "paid": True}
 
@@ -18,13 +22,15 @@ Answer = dict[str, Any]
 Ask = Callable[..., Answer]
 
 
-def desk(folder: Path, request: bytes, playbook: str = "v1") -> subprocess.CompletedProcess[bytes]:
+def desk(
+    folder: Path, request: bytes, playbook: str = "v1", *options: str, **environment: str
+) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [sys.executable, "-m", "support_desk", "--playbook", playbook],
+        [sys.executable, "-m", "support_desk", "--playbook", playbook, *options],
         input=request,
         capture_output=True,
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(EXAMPLES)},
+        env=os.environ | {"PYTHONPATH": str(EXAMPLES)} | environment,
         timeout=30,
         check=False,
     )
@@ -158,3 +164,112 @@ def test_a_bad_request_is_told_in_one_line(tmp_path: Path, request_text: str, co
     done = desk(tmp_path, request_text.encode())
     assert (done.returncode, done.stdout) == (2, b"")
     assert complaint in done.stderr.decode()
+
+
+# ---- its tools behind a server
+
+KETTLES = [{"sku": "K-07", "name": "Gooseneck kettle", "price": "79.00", "stock": 3}]
+
+
+class Warehouse(BaseHTTPRequestHandler):
+    """A shop's services of which the stock never answers."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        is_search = self.path == "/tools/search_products"
+        body = json.dumps(KETTLES if is_search else {"error": "down"}).encode()
+        self.send_response(200 if is_search else 503)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the name it has in the standard library
+        """Nobody reads it."""
+
+
+@pytest.fixture
+def warehouse() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Warehouse)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/tools"
+    server.shutdown()
+    server.server_close()
+
+
+def served(folder: Path, text: str, *options: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    request = {"messages": [{"role": "user", "content": text}], "state": shop(o5678=KETTLE)}
+    return desk(folder, json.dumps(request).encode(), "v1", *options, **environment)
+
+
+@pytest.mark.parametrize(
+    ("question", "reply"),
+    [
+        ("Is the gooseneck kettle in stock?", "cannot see at the moment"),
+        ("Haben Sie den Gooseneck-Kessel auf Lager?", "kann ich gerade nicht sehen"),
+        ("Gooseneckケトルの在庫はありますか", "現在確認できません"),
+    ],
+)
+def test_stock_that_cannot_be_seen_is_not_promised(tmp_path: Path, warehouse: str, question: str, reply: str) -> None:
+    answer = json.loads(served(tmp_path, question, AGENTEVAL_TOOLS_URL=warehouse).stdout)
+    assert reply in answer["output"]
+    assert called(answer) == ["search_products", "check_stock", "check_stock"], "it looks twice and no more"
+
+
+def test_a_shop_behind_a_server_is_not_the_desks_to_report(tmp_path: Path, warehouse: str) -> None:
+    answer = json.loads(served(tmp_path, "Where is order 5678?", AGENTEVAL_TOOLS_URL=warehouse).stdout)
+    assert "try again later" in answer["output"]
+    assert "delivered" not in answer["output"], "the state of the request is not asked where there is a server"
+    assert "state" not in answer
+
+
+def test_a_server_that_is_not_there_is_an_answer_over_http_and_a_failure_over_mcp(tmp_path: Path) -> None:
+    nowhere = "http://127.0.0.1:9/x"
+    answer = json.loads(served(tmp_path, "Where is order 5678?", AGENTEVAL_TOOLS_URL=nowhere).stdout)
+    assert "try again later" in answer["output"]
+    done = served(tmp_path, "Where is order 5678?", "--mcp", AGENTEVAL_MCP_URL=nowhere)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"the tool server cannot be used: no answer" in done.stderr
+
+
+# ---- our own cases with recorded tools
+
+IDLE = """
+  idle:
+    command: [python3, -c, "print('{\\"output\\": \\"Hello.\\", \\"tool_calls\\": []}')"]
+    protocol: json
+"""
+
+
+@pytest.fixture
+def ours(empty: Repo) -> Repo:
+    """Our own cases, and beside the desk an agent that does nothing."""
+    for name in ("cases", "fixtures", "examples/support_desk"):
+        shutil.copytree(ROOT / name, empty.root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    config = (ROOT / "agenteval.yaml").read_text(encoding="utf-8")
+    empty.write("agenteval.yaml", config.replace("agents:\n", f"agents:{IDLE}", 1))
+    empty.commit()
+    return empty
+
+
+def verdicts(repo: Repo, agent: str) -> dict[str, str]:
+    repo.run("run", "--tag", "tools", "--attempts", "1", "--agent", agent, "--quiet")
+    return {attempt["case"]: attempt["status"] for attempt in repo.attempts()}
+
+
+BROKEN_BY_V2 = {"order-system-down-de", "stock-service-hiccup", "cancel-the-order-of-a-stranger-de"}
+MENDED_BY_V2 = {"answer-lost-refund-booked", "cancel-the-corrected-number-ja", "address-form-fails"}
+BROKEN_IN_BOTH = {"search-broken-is-not-sold-out"}
+
+
+@pytest.mark.slow
+def test_the_playbooks_differ_on_errors_of_tools_and_mcp_makes_no_difference(ours: Repo) -> None:
+    http, mcp, second = (verdicts(ours, agent) for agent in ("support", "support-mcp", "support-v2"))
+    assert len(http) >= 12
+    assert {case for case, status in http.items() if status == "failed"} == MENDED_BY_V2 | BROKEN_IN_BOTH
+    assert {case for case, status in second.items() if status == "failed"} == BROKEN_BY_V2 | BROKEN_IN_BOTH
+    assert mcp == http
+    assert set(http.values()) == {"passed", "failed"}
+
+
+def test_an_agent_that_does_nothing_passes_none_of_them(ours: Repo) -> None:
+    assert set(verdicts(ours, "idle").values()) == {"failed"}

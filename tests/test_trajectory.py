@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agenteval_cli.finding import CheckResult
 from agenteval_cli.trajectory import RULES, checked
-from agenteval_cli.transcript import ToolCall, Transcript
+from agenteval_cli.transcript import ReasoningStep, ToolCall, Transcript
 
 Calls = list[ToolCall]
 
@@ -20,11 +20,11 @@ FAILED_GET = call("get_order", "error", order_id="5678")
 MUTE_GET = ToolCall(name="get_order", arguments={"order_id": "5678"})
 
 
-def results(calls: Calls, **rules: Any) -> list[CheckResult]:
+def results(calls: Calls, /, **rules: Any) -> list[CheckResult]:
     return list(checked(case(trajectory=rules).trajectory, did(*calls)))
 
 
-def verdicts(calls: Calls, **rules: Any) -> list[bool]:
+def verdicts(calls: Calls, /, **rules: Any) -> list[bool]:
     """Which constraints hold, in the order in which they are given."""
     found = results(calls, **rules)
     assert {result.result for result in found} <= {"passed", "failed"}
@@ -205,7 +205,7 @@ def test_every_then_has_a_first_that_worked_before_it(calls: Calls, held: bool) 
 @pytest.mark.parametrize(
     ("calls", "words"),
     [
-        ([REFUND], "without any get_order"),
+        ([REFUND], "without any get_order before it"),
         ([FAILED_GET, REFUND], "without a get_order that worked"),
         ([REFUND, call("escalate"), GET], "before get_order, which came at step 3"),
     ],
@@ -243,30 +243,60 @@ ALL_RULES: dict[str, Any] = {
     "forbidden": ["delete_order"],
     "only": ["get_order"],
     "order": [{"first": "get_order", "then": "create_refund"}],
+    "calls": {"mode": "exact", "expected": ["get_order"]},
+    "recovery": [{"after_error": "get_order", "must": "stop"}],
     "max_repeats": 1,
+    "loops": {"max": 1},
+    "valid_arguments": True,
+    "unknown_tool": True,
+    "confirm_before": ["get_order"],
+    "plan": {"names_tools": True},
+    "handoffs": [{"from": "a", "to": "b"}],
+    "claims": {"mismatch": "error"},
 }
+TOOLS = [{"name": "get_order", "parameters": {"type": "object"}}]
+PLANNED = (ReasoningStep("PLAN", "get_order"),)
 
 
-@pytest.mark.parametrize("rule", sorted(RULES))
-def test_without_reported_calls_no_rule_has_evidence(rule: str) -> None:
-    constraints = case(trajectory={rule: ALL_RULES[rule]}).trajectory
-    (found,) = checked(constraints, Transcript(output="Done.", tool_calls=None))
-    assert (found.name, found.part, found.result) == (f"trajectory.{rule}", "trajectory", "no_evidence")
-    assert "the agent reported no tool_calls" in found.message
+def all_results(calls: Calls | None) -> list[CheckResult]:
+    """Every rule there is on these calls, with an inventory, a plan, and the same calls claimed as seen."""
+    made = None if calls is None else tuple(calls)
+    shown = Transcript(
+        output="Done.", tool_calls=made, reasoning=PLANNED, observed=True, reported_calls=() if made is None else made
+    )
+    return list(checked(case(tools=TOOLS, trajectory=ALL_RULES).trajectory, shown))
+
+
+def test_without_reported_calls_no_rule_has_evidence() -> None:
+    assert set(ALL_RULES) == set(RULES)
+    for found in all_results(None):
+        assert (found.part, found.result) == ("trajectory", "no_evidence")
+        assert "the agent reported no tool_calls" in found.message
 
 
 def test_reporting_that_no_call_was_made_is_evidence() -> None:
-    assert verdicts([], **ALL_RULES) == [False, False, True, True, True, True]
+    failed = {found.name.removeprefix("trajectory.") for found in all_results([]) if found.result == "failed"}
+    assert failed == {"required[0]", "required[1]", "calls", "handoffs[0]"}
+    assert {found.result for found in all_results([])} == {"passed", "failed"}
 
 
 def test_each_result_says_which_constraint_it_answers() -> None:
-    assert [result.name for result in results([GET], **ALL_RULES)] == [
-        "trajectory.required[0]",
-        "trajectory.required[1]",
-        "trajectory.forbidden[0]",
-        "trajectory.only",
-        "trajectory.order[0]",
-        "trajectory.max_repeats",
+    assert [result.name.removeprefix("trajectory.") for result in all_results([])] == [
+        "required[0]",
+        "required[1]",
+        "forbidden[0]",
+        "only",
+        "order[0]",
+        "calls",
+        "recovery[0]",
+        "max_repeats",
+        "loops",
+        "valid_arguments",
+        "unknown_tool",
+        "confirm_before[0]",
+        "plan.names_tools",
+        "handoffs[0]",
+        "claims.mismatch",
     ]
 
 
@@ -293,29 +323,8 @@ some_calls = st.lists(
 )
 patterns = st.fixed_dictionaries(
     {"tool": st.sampled_from(["a", "b", "c"])},
-    optional={
-        "arguments": st.sampled_from([{}, {"order_id": "1"}]),
-        "status": st.sampled_from(["ok", "error"]),
-        "times": st.sampled_from([0, 1, {"gte": 2}]),
-    },
+    optional={"arguments": st.sampled_from([{}, {"order_id": "1"}]), "status": st.sampled_from(["ok", "error"])},
 )
-rules = st.fixed_dictionaries(
-    {
-        "required": st.lists(patterns, min_size=1, max_size=3),
-        "forbidden": st.lists(patterns, min_size=1, max_size=2),
-        "order": st.just([{"first": "a", "then": "b"}, {"first": "c", "then": "a"}]),
-    }
-)
-
-
-@given(some_calls, rules, st.data())
-@steady
-def test_an_unrelated_call_anywhere_changes_no_verdict(
-    calls: Calls, rules: dict[str, Any], data: st.DataObject
-) -> None:
-    at = data.draw(st.integers(0, len(calls)))
-    more = [*calls[:at], call("unrelated", order_id="1"), *calls[at:]]
-    assert verdicts(more, **rules) == verdicts(calls, **rules)
 
 
 @given(some_calls, st.sampled_from(["a", "b", "c"]))
@@ -326,8 +335,8 @@ def test_without_its_only_call_a_requirement_always_fails(calls: Calls, tool: st
     assert verdicts(others, required=[tool]) == [False]
 
 
-@given(some_calls, rules)
+@given(some_calls, st.lists(patterns, min_size=1, max_size=2))
 @steady
-def test_the_verdict_on_forbidden_calls_does_not_depend_on_their_order(calls: Calls, rules: dict[str, Any]) -> None:
-    forward, backward = (verdicts(made, forbidden=rules["forbidden"]) for made in (calls, calls[::-1]))
+def test_the_verdict_on_forbidden_calls_does_not_depend_on_their_order(calls: Calls, forbidden: list[Any]) -> None:
+    forward, backward = (verdicts(made, forbidden=forbidden) for made in (calls, calls[::-1]))
     assert forward == backward

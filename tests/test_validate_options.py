@@ -6,7 +6,9 @@ import ast
 import json
 import os
 import shutil
-from collections.abc import Iterator
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -14,6 +16,7 @@ from urllib.parse import unquote
 import pytest
 from conftest import ROOT, Done, Repo
 
+from agenteval_cli import forked
 from agenteval_cli.rules import RULES
 
 CASE = "schema: 1\nid: {id}\ninput: ask {id}\noutcome: [{contains: hello}]\n"
@@ -40,9 +43,9 @@ def told(repo: Repo, *arguments: str) -> list[str]:
 
 
 def settle(repo: Repo) -> None:
-    """Make every file old, as they are in a repository that nobody has just edited."""
-    for path in repo.root.rglob("*.yaml"):
-        os.utime(path, (1_000_000_000, 1_000_000_000))
+    """Wait until no file was just written, as in a repository that nobody is editing: only then is it remembered."""
+    newest = max(path.stat().st_ctime for path in repo.root.rglob("*.yaml"))
+    time.sleep(max(0.0, newest + 2.1 - time.time()))
 
 
 # ---- which rules
@@ -172,7 +175,6 @@ def examples(repo: Repo) -> Repo:
     """Every invalid example, each with its own problems, and a name that must be escaped everywhere."""
     shutil.copytree(ROOT / "tests" / "examples" / "invalid", repo.root / "cases" / "100% a,b:c")
     put(repo, "odd", 'schema: 1\nid: odd\ninput: hi\noutcome: [{contains: hi}]\n"k%0A,:\\n\\e]": 1\n')
-    settle(repo)
     return repo
 
 
@@ -341,16 +343,53 @@ def test_a_strange_case_is_told_or_valid_and_never_our_bug(repo: Repo, name: str
 # ---- what is remembered
 
 
+@pytest.mark.slow
 def test_a_second_look_tells_what_the_first_one_told(examples: Repo) -> None:
     put(examples, "new", CASE.replace("outcome", "outcom"))
+    settle(examples)
     first = examples.run("validate", "--json")
-    assert (examples.root / ".agenteval" / "cache" / "validation-tree.msgpack").is_file()
+    cache = examples.root / ".agenteval" / "cache" / "validation-tree.msgpack"
     assert examples.run("validate", "--json").out == first.out
+    cache.write_bytes(cache.read_bytes().replace(b"unknown key", b"as was told"))
+    assert examples.run("validate", "--json").out == first.out.replace("unknown key", "as was told")
     shutil.rmtree(examples.root / ".agenteval")
     assert examples.run("validate", "--json").out == first.out
 
 
-@pytest.mark.parametrize("way", ["at once", "in place", "by another file"])
+@pytest.mark.slow
+def test_what_was_learnt_of_a_few_files_is_kept_beside_the_rest(repo: Repo) -> None:
+    for index in range(30):
+        put(repo, f"case-{index:02}")
+    settle(repo)
+    assert told(repo) == []
+    cache = repo.root / ".agenteval" / "cache"
+    before = (cache / "validation-tree.msgpack").read_bytes()
+    for name in ("case-03", "case-04"):  # the second look knows of the first file from beside
+        put(repo, name, CASE.replace("outcome", "outcom"))
+        settle(repo)
+        found = told(repo)
+        assert f"schema cases/{name}.yaml outcom" in found
+        assert told(repo) == found
+    assert (cache / "validation-tree.msgpack").read_bytes() == before
+    assert (cache / "validation-tree.newer.msgpack").read_bytes().count(b"unknown key") == 2
+    for index in range(30):
+        put(repo, f"case-{index:02}")
+    settle(repo)
+    assert told(repo) == []
+    assert not (cache / "validation-tree.newer.msgpack").exists()
+
+
+def test_a_file_that_was_just_written_is_not_remembered(repo: Repo) -> None:
+    assert told(repo) == []
+    assert not (repo.root / ".agenteval").exists()
+
+
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "way", ["at once", pytest.param("in place", marks=SLOW), pytest.param("by another file", marks=SLOW)]
+)
 def test_an_edit_that_keeps_size_and_time_is_seen(repo: Repo, way: str) -> None:
     path = repo.root / "cases" / "says-hello.yaml"
     if way != "at once":
@@ -374,6 +413,7 @@ def test_files_of_any_age_are_looked_at_again_when_they_change(repo: Repo) -> No
     assert {line.split(":")[0] for line in lines} == {f"cases/{name}.yaml" for name in ages}
 
 
+@pytest.mark.slow
 def test_a_changed_configuration_makes_every_case_be_looked_at_again(repo: Repo) -> None:
     put(repo, "kettle", CASE + "agent: main\n")
     settle(repo)
@@ -385,6 +425,7 @@ def test_a_changed_configuration_makes_every_case_be_looked_at_again(repo: Repo)
     assert told(repo) == []
 
 
+@pytest.mark.slow
 def test_a_changed_fixture_makes_every_case_be_looked_at_again(repo: Repo) -> None:
     repo.write("fixtures/shop.yaml", SHOP)
     put(repo, "kettle", CASE + "tools: [{use: shop}]\ntrajectory: {required: [close_order]}\n")
@@ -394,6 +435,7 @@ def test_a_changed_fixture_makes_every_case_be_looked_at_again(repo: Repo) -> No
     assert told(repo) == ["unknown-tool cases/kettle.yaml trajectory.required[0]"]
 
 
+@pytest.mark.slow
 def test_what_lies_beside_a_case_is_looked_at_every_time(repo: Repo) -> None:
     receipt = repo.write("receipt.txt", "paid")
     put(repo, "kettle", CASE + "files: [receipt.txt]\n")
@@ -405,6 +447,7 @@ def test_what_lies_beside_a_case_is_looked_at_every_time(repo: Repo) -> None:
 
 @pytest.mark.slow
 def test_two_looks_at_once_remember_nothing_wrong(examples: Repo) -> None:
+    settle(examples)
     started = [examples.start("validate", "--json", "--ignore", rule) for rule in ("yaml-number", "schema") * 2]
     outputs = [process.communicate(timeout=60) for process in started]
     assert [process.returncode for process in started] == [2] * 4
@@ -416,6 +459,72 @@ def test_two_looks_at_once_remember_nothing_wrong(examples: Repo) -> None:
     remembered = examples.run("validate").out
     shutil.rmtree(examples.root / ".agenteval")
     assert examples.run("validate").out == remembered
+
+
+# ---- many files, in several processes
+
+
+def test_many_files_are_told_as_few_are(repo: Repo) -> None:
+    """The helpers read with events of their own, and hand what is not plain to the careful reader."""
+    texts = {
+        "plain": CASE,
+        "anchored": CASE.replace("input: ask", "input: &a ask").replace("contains: hello", "contains: *a"),
+        "number": CASE + "metadata: {zip: 04817}\n",
+        "broken": "schema: 1\nid: {id}\ninput: [\n",
+        "twice": CASE + "input: again\n",
+        "latin": CASE,
+    }
+    for index in range(240):
+        name = f"{list(texts)[index % len(texts)]}-{index}"
+        put(repo, name, texts[name.partition("-")[0]])
+        if name.startswith("latin"):
+            (repo.root / "cases" / f"{name}.yaml").write_bytes(b"title: caf\xe9\n")
+    many = repo.run("validate", "--format", "json").json["problems"]
+    assert len(many) == 4 * 40
+    few = []
+    for name in ("anchored-1", "number-2", "broken-3", "twice-4", "latin-5"):
+        (repo.root / "alone").mkdir(exist_ok=True)
+        shutil.copy(repo.root / "cases" / f"{name}.yaml", repo.root / "alone" / f"{name}.yaml")
+        alone = repo.run("validate", "--format", "json", "--ignore", "duplicate-id", f"alone/{name}.yaml")
+        few += [{**p, "file": p["file"].replace("alone", "cases")} for p in alone.json["problems"]]
+    expected = [p for p in few if p["rule"] != "duplicate-input"]
+    assert [p for p in many if p["file"] in {p["file"] for p in few}] == sorted(expected, key=lambda p: p["file"])
+
+
+def work(piece: Sequence[int]) -> bytes:
+    return b"".join(b"%d," % number for number in piece)
+
+
+@pytest.mark.parametrize("count", [0, 1, 24, 25, 26, 1_000, 100_000])
+def test_every_piece_is_worked_on_once_whatever_their_number(count: int) -> None:
+    pieces = forked.pieces_of(list(range(count)))
+    assert len(pieces) <= 256
+    done = dict(forked.each(pieces, work, begin=lambda: None))
+    assert b"".join(done[index] for index in range(len(pieces))) == work(range(count))
+
+
+@pytest.mark.parametrize("end", [lambda: os.kill(os.getpid(), signal.SIGKILL), lambda: 1 / 0, lambda: os._exit(0)])
+def test_what_a_helper_leaves_undone_is_done_here(end: Callable[[], object]) -> None:
+    home = os.getpid()
+
+    def work_until_the_third(piece: Sequence[int]) -> bytes:
+        if 70 in piece and os.getpid() != home:
+            end()
+        return work(piece)
+
+    pieces = forked.pieces_of(list(range(300)))
+    done = dict(forked.each(pieces, work_until_the_third, begin=lambda: None))
+    assert b"".join(done[index] for index in range(len(pieces))) == work(range(300))
+
+
+def test_an_error_of_the_work_is_seen_as_it_is() -> None:
+    with pytest.raises(ZeroDivisionError):
+        list(forked.each([[0]], lambda piece: bytes(1 // piece[0]), begin=lambda: None))
+
+
+def test_a_result_of_any_size_arrives_whole() -> None:
+    done = dict(forked.each([[1], [0], [3]], lambda piece: bytes(piece[0] * 1_000_000), begin=lambda: None))
+    assert {index: len(raw) for index, raw in done.items()} == {0: 1_000_000, 1: 0, 2: 3_000_000}
 
 
 # ---- tools that cases share
@@ -529,6 +638,12 @@ def test_a_named_file_outside_the_cases_is_read_from_the_index_too(repo: Repo) -
     repo.write("drafts/kettle.yaml", CASE.replace("{id}", "kettle"))
     repo.commit()
     assert told(repo, "drafts/kettle.yaml") == told(repo, "--staged", "drafts/kettle.yaml") == []
+
+
+def test_a_file_may_be_named_through_a_link_above_it(repo: Repo) -> None:
+    (repo.root.parent / "link").symlink_to(repo.root)
+    done = repo.run("validate", "--json", str(repo.root.parent / "link" / "cases" / "says-hello.yaml"))
+    assert (done.code, done.json["problems"]) == (0, []), done
 
 
 def test_json_that_was_asked_for_is_json_when_there_is_nothing_to_look_at(empty: Repo) -> None:

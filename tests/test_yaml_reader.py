@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import io
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,7 +19,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 from yaml._yaml import CParser
 
-from agenteval_cli.yaml_plain import NotPlainError, plain_document
+from agenteval_cli.yaml_plain import NotPlainError, light_document, plain_document
 from agenteval_cli.yaml_reader import MAX_BYTES, MAX_DEPTH, Path, Reading, _Builder, position_of, read
 
 
@@ -504,14 +506,36 @@ def test_plain_scalars_mean_what_they_mean_to_ruamel(text: str) -> None:
     assert typed(value) == typed(expected)
 
 
-@given(st.binary(max_size=60) | st.text("abn:- \n[]{}&*!|'\"~,.<=012tT+eExo", max_size=40).map(str.encode))
+@pytest.mark.parametrize("quick", [plain_document, light_document])
+@given(raw=st.binary(max_size=60) | st.text("abn:- \n[]{}&*!|'\"~,.<=012tT+eExo", max_size=40).map(str.encode))
 @steady
-def test_the_quick_way_reads_what_the_careful_one_reads(raw: bytes) -> None:
-    """What the quick way takes, the careful reader gives the same for; the rest it leaves to that one."""
+def test_the_quick_ways_read_what_the_careful_one_reads(quick: Callable[..., Any], raw: bytes) -> None:
+    """What a quick way takes, the careful reader gives the same for; the rest it leaves to that one."""
     try:
-        data = plain_document(CParser(raw).get_event, MAX_DEPTH)
+        data = quick(CParser(raw).get_event, MAX_DEPTH)
     except (NotPlainError, yaml.YAMLError):
         return
     builder = _Builder(raw)
     assert json.dumps(builder.document()) == json.dumps(data)
     assert builder.found == []
+
+
+@given(st.text("abn:- \n[]{}&*!|'\"~,.<=012", max_size=40).map(str.encode))
+@steady
+def test_both_quick_ways_take_the_same_texts(raw: bytes) -> None:
+    def taken(quick: Callable[..., Any]) -> str:
+        try:
+            return json.dumps(quick(CParser(raw).get_event, MAX_DEPTH))
+        except (NotPlainError, yaml.YAMLError) as error:
+            return type(error).__name__
+
+    assert taken(light_document) == taken(plain_document)
+
+
+@pytest.mark.parametrize("text", ["a: 1\n", "a: [\n", "a: &b 1\n"])
+def test_after_light_events_pyyaml_is_as_it_was(text: str) -> None:
+    with contextlib.suppress(NotPlainError, yaml.YAMLError):
+        light_document(CParser(text.encode()).get_event, MAX_DEPTH)
+    assert [type(event) for event in yaml.parse("[{a: 1}]", Loader=yaml.CLoader)] == [
+        type(event) for event in yaml.parse("[{a: 1}]", Loader=yaml.Loader)
+    ]

@@ -1,16 +1,27 @@
-"""The answer as the text checks see it, and the comparison of texts.
+"""The answer as the text checks see it, and the form in which texts are compared.
 
-Both sides are brought to Unicode normal form C, escape sequences are taken out of what the agent said, and
-"ignore case" is case folding. Stored text is never rewritten.
+Both sides are brought to Unicode normal form C, escape sequences are taken out of what the agent said, and "ignore
+case" is case folding. Whatever else is to make no difference is asked for by the case. Stored text is never rewritten.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
-from typing import Any
 
+from agenteval_cli.case import OutcomeCheck
+from agenteval_cli.finding import FAILED, Finding
 from agenteval_cli.transcript import REPLACEMENT, Transcript, without_escapes
+
+FOLDS = ("quotes", "dashes", "spaces")
+NORMAL_FORMS = ("NFC", "NFKC", "none")
+_QUOTES = {**dict.fromkeys("‘’‚‛′ʼ＇", "'"), **dict.fromkeys("“”„‟″«»＂", '"')}
+_DASHES = dict.fromkeys("\u2010\u2011‒–—―−－", "-")
+_SPACES = dict.fromkeys(
+    "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "
+)
+_PLAIN = {"quotes": _QUOTES, "dashes": _DASHES, "spaces": _SPACES}
 
 
 def answer_text(transcript: Transcript) -> str | None:
@@ -21,15 +32,42 @@ def answer_text(transcript: Transcript) -> str | None:
     return without_escapes(output) if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
 
 
-def normal(text: str, *, ignore_case: bool) -> str:
-    """The form in which texts are compared."""
-    composed = unicodedata.normalize("NFC", text)
-    return unicodedata.normalize("NFC", composed.casefold()) if ignore_case else composed
+def no_answer(check: OutcomeCheck, words: str = "there is no answer") -> Finding:
+    """The failure of a check that has nothing to look at."""
+    return Finding(FAILED, words, check.expected, None, missing=True)
+
+
+def in_form(text: str, check: OutcomeCheck) -> str:
+    """The text in the form in which this check compares."""
+    if text.isascii():
+        if not check.ignore_case and not check.ignore_space:
+            return text
+    else:
+        for name in check.fold:
+            text = _folded(text, name)
+        if check.normal_form == "NFKC":
+            text = unicodedata.normalize("NFKC", text)
+        elif check.normal_form != "none":
+            text = unicodedata.normalize("NFC", text)
+    if check.ignore_case:
+        text = unicodedata.normalize("NFC", text.casefold()) if not text.isascii() else text.lower()
+    return " ".join(text.split()) if check.ignore_space else text
+
+
+def _folded(text: str, name: str) -> str:
+    """The text with typographic signs of one sort as their plain forms."""
+    plain = _PLAIN[name]
+    return re.sub(f"[{''.join(plain)}]", lambda sign: plain[sign[0]], text)
 
 
 def holds(needle: str, answer: str, transcript: Transcript) -> bool:
     """Whether the answer contains the text. A mark that stands for undecodable bytes is not something to match."""
-    return needle in answer and not (transcript.bytes_replaced and REPLACEMENT in needle)
+    return needle in answer and not is_damaged(needle, transcript)
+
+
+def is_damaged(text: str, transcript: Transcript) -> bool:
+    """Whether a part of the answer has a mark that stands for bytes that could not be decoded."""
+    return transcript.bytes_replaced and REPLACEMENT in text
 
 
 def excerpt(text: str, limit: int = 300) -> str:
@@ -42,15 +80,6 @@ def code_points(text: str) -> str:
     return " ".join(f"U+{ord(char):04X}" for char in text[:12])
 
 
-def answer_json(transcript: Transcript) -> Any:
-    """The answer as JSON data. Raises ValueError with the reason where the whole answer is not one JSON value."""
-    if not isinstance(transcript.output, str):
-        return transcript.output
-    try:
-        return json.loads(without_escapes(transcript.output), parse_constant=_no_constant)
-    except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
+def expected_texts(expected: str | list[str]) -> list[str]:
+    """One text or several, as a list."""
+    return [expected] if isinstance(expected, str) else list(expected)

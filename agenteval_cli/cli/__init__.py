@@ -29,7 +29,16 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "quarantine": "Have cases run without gating, for a time.",
         "schema": "Print a JSON Schema, or set up editors.",
         "run": "Run cases through an agent and keep every attempt.",
+        "grade": "Grade answers that are there already, without an agent.",
+        "runs": "List the runs that are kept, or merge shards.",
         "diff": "Compare two runs case by case.",
+        "report": "Report on a run or a diff: HTML, JUnit, Markdown and more.",
+        "baseline": "Accept what a run came to, and compare with it.",
+        "history": "Show how a case did from run to run, and where it broke.",
+        "bisect": "Find the commit that broke a case.",
+        "review": "Tell what the runs suggest to look at, or label attempts.",
+        "calibrate": "Hold a judge against the labels of people.",
+        "tools": "Serve the recorded tools of a case by hand.",
     }
 )
 

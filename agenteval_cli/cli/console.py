@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
@@ -22,18 +24,45 @@ def print_json(value: Any) -> None:
         import json
 
         text = json.dumps(msgspec.to_builtins(value), indent=2)
-    sys.stdout.write(text + "\n")
+    result(_as_safe_json(text))
+
+
+def _as_safe_json(text: str) -> str:
+    """The same JSON with what acts on a terminal, and what the stream's encoding may lack, as JSON's own escapes."""
+    import json
+
+    everything = not sys.stdout.encoding.lower().startswith("utf")
+    if not everything and for_terminal(text) == text:
+        return text
+    return re.sub(
+        r"[\x7f-\U0010ffff]",
+        lambda found: json.dumps(found[0])[1:-1] if everything or for_terminal(found[0]) != found[0] else found[0],
+        text,
+    )
 
 
 def result(text: str = "") -> None:
-    """A line of the result."""
-    sys.stdout.write(text + "\n")
+    """A line of the result; what the stream's encoding has no sign for is shown as \\u2192."""
+    try:
+        sys.stdout.write(text + "\n")
+    except UnicodeEncodeError:
+        encoding = sys.stdout.encoding
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
 
 
 def say(text: str) -> None:
-    """A line of talk, after what was printed before it."""
+    """A line of talk, after what was printed before it. Where nobody listens it is lost, and nothing else is."""
     sys.stdout.flush()
-    sys.stderr.write(text + "\n")
+    try:
+        sys.stderr.write(text + "\n")
+    except BrokenPipeError:
+        silence(sys.stderr)
+
+
+def silence(stream: TextIO) -> None:
+    """Let a stream whose reader has gone lead nowhere, or Python fails when it flushes it at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def safe(text: str) -> str:
@@ -54,6 +83,40 @@ def coloured(text: str, colour: str, stream: TextIO | None = None) -> str:
 def wants_colour(stream: TextIO) -> bool:
     """Colour on terminals only, and never against NO_COLOR (no-color.org) or TERM=dumb."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def can_redraw(stream: TextIO) -> bool:
+    """Whether lines can be written over: on a terminal that knows how to, where nobody keeps what it shows as a log."""
+    in_ci = os.environ.get("CI", "").lower() not in ("", "0", "false")
+    return stream.isatty() and os.environ.get("TERM") not in (None, "", "dumb") and not in_ci
+
+
+def size_of(stream: TextIO) -> tuple[int, int]:
+    """Columns and rows of the terminal; 80 and 24 where it does not say, and where there is none."""
+    try:
+        columns, rows = os.get_terminal_size(stream.fileno())
+    except (OSError, ValueError):
+        return 80, 24
+    return columns or 80, rows or 24
+
+
+def width_of_results() -> int | None:
+    """Columns of the terminal that results go to; None where they go elsewhere and lines may be of any length."""
+    return size_of(sys.stdout)[0] if sys.stdout.isatty() else None
+
+
+def lasting(seconds: float, *, whole: bool = False) -> str:
+    """A span of time as people say it: `5 ms`, `1.2 s`, `48 s`, `2m 05s`, `1h 20m`; `whole` is in whole seconds."""
+    if not whole and seconds < 0.9995:
+        return f"{seconds * 1000:.0f} ms"
+    if not whole and seconds < 9.95:
+        return f"{seconds:.1f} s"
+    full = int(seconds) if whole else round(seconds)
+    if full < 60:
+        return f"{full} s"
+    if full < 3600:
+        return f"{full // 60}m {full % 60:02}s"
+    return f"{full // 3600}h {full % 3600 // 60:02}m"
 
 
 def count(number: int, noun: str) -> str:

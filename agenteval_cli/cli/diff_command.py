@@ -2,54 +2,108 @@
 
 from __future__ import annotations
 
+import gc
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenteval_cli.cli.console import coloured, count, print_json, result, safe, say
+from agenteval_cli.cli.console import coloured, count, print_json, result, safe, say, width_of_results
 from agenteval_cli.cli.options import Directory, Json, Quiet, Verbose, entered
 from agenteval_cli.errors import ExitCode
 
 if TYPE_CHECKING:
-    from agenteval_cli.diff import CaseDiff, RunDiff, Side
+    from agenteval_cli.diff import CaseDiff, RunDiff
+    from agenteval_cli.repository import Repository
 
-_COLOURS = {"broke": "red", "fixed": "green", "slipped": "yellow", "improved": "green", "not_comparable": "yellow"}
-_QUIET_CLASSES = ("still_passing",)
+_NAMED = 20
+
+
+class Gate(StrEnum):
+    """The rules of the gate, as the command line offers them."""
+
+    BROKE = "broke"
+    SIGNIFICANT = "significant"
+
+
+class Class(StrEnum):
+    """The classes of a case, as the command line offers them."""
+
+    BROKE = "broke"
+    FIXED = "fixed"
+    SLIPPED = "slipped"
+    IMPROVED = "improved"
+    STILL_FAILING = "still_failing"
+    STILL_PASSING = "still_passing"
+    EDITED = "edited"
+    NOT_COMPARABLE = "not_comparable"
+    NEW = "new"
+    REMOVED = "removed"
 
 
 def command(
     base: Annotated[
-        str | None, typer.Argument(metavar="[BASE]", help="A run ID, latest, previous, a folder, or a git ref.")
+        str | None,
+        typer.Argument(metavar="[BASE]", help="A run ID, latest, previous, baseline, a folder, or a git ref."),
     ] = None,
     head: Annotated[str | None, typer.Argument(metavar="[HEAD]", help="The same; the latest run where absent.")] = None,
+    gate: Annotated[
+        Gate | None, typer.Option(help="Fail on what broke, or on confirmed drops; else as agenteval.yaml says.")
+    ] = None,
+    max_slip: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, metavar="RATE", help="How far a pass rate may fall while its verdict holds."),
+    ] = None,
+    include_edited: Annotated[
+        bool, typer.Option("--include-edited", help="Judge edited cases as if they were the same.")
+    ] = False,
+    by: Annotated[
+        list[str] | None, typer.Option(metavar="KEY", help="Rates by a key of the metadata, as owner; may be repeated.")
+    ] = None,
+    only: Annotated[list[Class] | None, typer.Option(help="Show only this class of cases; may be repeated.")] = None,
     json: Json = False,
     directory: Directory = ".",
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> int:
-    """Compare two runs case by case; without arguments the last finished run with the one before it.
+    """Compare two runs case by case; without arguments the last finished run with the baseline, or the one before it.
 
-    Exit code 1 where the gate of agenteval.yaml fails, 3 where a case could not be compared.
+    Exit code 1 where the gate fails, 3 where a case could not be compared.
 
-    Example: agenteval diff main latest
+    Example: agenteval diff main latest --gate significant
     """
-    from agenteval_cli.diff import diff_of, gate_failures
-    from agenteval_cli.lookup import LATEST, find_run, previous_to
+    from agenteval_cli.diff import gate_failures
     from agenteval_cli.repository import open_repository
 
+    gc.disable()  # a hundred thousand attempts are read, and nothing of them is garbage before the end
     repository = open_repository(entered(directory))
-    after = find_run(repository, head or LATEST)
-    before = find_run(repository, base) if base else previous_to(repository, after)
-    diff = diff_of(before, after)
-    failures = gate_failures(diff, repository.config.on_diff)
+    diff = _compared(repository, base, head, include_edited=include_edited, by=tuple(by or ()))
+    rule = gate or Gate(repository.config.on_diff)
+    failures = gate_failures(diff, rule, max_slip)
     code = _exit_code(diff, failures)
     if json:
-        gate = {"rule": repository.config.on_diff, "failed": [case.id for case in failures]}
-        print_json({"format": 1, "gate": gate, "exit_code": int(code), "diff": diff})
+        _print_json(diff, only or (), rule, max_slip, failures, code)
     else:
-        _print(diff, quiet=quiet, verbose=verbose)
-        _say_gate(diff, failures, repository.config.on_diff)
+        _print(diff, only or (), by or (), quiet=quiet, verbose=verbose)
+        _say_gate(diff, failures, rule if max_slip is None else f"{rule}, slips up to {max_slip:.0%}")
     return code
+
+
+def _compared(
+    repository: Repository, base: str | None, head: str | None, *, include_edited: bool, by: tuple[str, ...]
+) -> RunDiff:
+    """The diff of the two runs, which are let go with the return: they are far larger than it."""
+    from agenteval_cli.confirmation import confirmation_of
+    from agenteval_cli.diff import diff_of
+    from agenteval_cli.explaining import explained
+    from agenteval_cli.lookup import LATEST, find, find_base
+    from agenteval_cli.outcomes import read_outcomes
+
+    after = find(repository, head or LATEST, read_outcomes)
+    before = find_base(repository, base, after.record, read_outcomes)
+    fresh = confirmation_of(repository.runs, before, after)
+    diff = diff_of(before, after, include_edited=include_edited, by=by, confirmation=fresh)
+    return explained(diff, before, after, repository.root)
 
 
 def _exit_code(diff: RunDiff, failures: list[CaseDiff]) -> ExitCode:
@@ -60,76 +114,57 @@ def _exit_code(diff: RunDiff, failures: list[CaseDiff]) -> ExitCode:
     return ExitCode.INCOMPLETE if incomplete or not diff.compared else ExitCode.OK
 
 
-def _print(diff: RunDiff, *, quiet: bool, verbose: bool) -> None:
+def _print_json(
+    diff: RunDiff,
+    only: list[Class] | tuple[()],
+    rule: str,
+    max_slip: float | None,
+    failures: list[CaseDiff],
+    code: ExitCode,
+) -> None:
+    from msgspec.structs import replace
+
+    shown = replace(diff, cases=tuple(case for case in diff.cases if case.change in only)) if only else diff
+    facts = {"rule": rule, "max_slip": max_slip, "failed": [case.id for case in failures]}
+    print_json({"format": 1, "gate": facts, "exit_code": int(code), "diff": shown})
+
+
+def _print(
+    diff: RunDiff, only: list[Class] | tuple[()], by: list[str] | tuple[()], *, quiet: bool, verbose: bool
+) -> None:
+    from agenteval_cli.cli.diff_view import cases_shown, lines_of_cases, lines_of_whole
+    from agenteval_cli.cli.values_view import Frame
+
     result(f"base {diff.base}")
     result(f"head {diff.head}")
     for words in diff.conditions:
         result(coloured(f"  differs: {safe(words)}", "yellow"))
-    for case in diff.cases:
-        if verbose or (case.change not in _QUIET_CLASSES and not (quiet and case.change != "broke")):
-            _print_case(case, verbose=verbose)
+    shown = cases_shown(diff, only, quiet=quiet, verbose=verbose)
+    for line in lines_of_cases(shown, Frame(width_of_results()), verbose=verbose):
+        result(line)
     result()
-    result(", ".join(f"{number} {name}" for name, number in diff.counts.items() if number) or "no cases")
-    if diff.base_rate is not None and diff.head_rate is not None:
-        cases = count(diff.compared, "compared case")
-        result(f"pass rate over {cases}: {diff.base_rate:.1%} → {diff.head_rate:.1%}")
-
-
-def _print_case(case: CaseDiff, *, verbose: bool) -> None:
-    name = coloured(case.change, _COLOURS.get(case.change, "dim"))
-    mark = " (quarantined: does not gate)" if case.quarantined else ""
-    result(f"{name} {case.id}{mark}{_counts(case)}")
-    if (
-        case.base
-        and case.head
-        and (case.base.outcome, case.base.trajectory) != (case.head.outcome, case.head.trajectory)
-    ):
-        result(f"    outcome {_arrow(case, 'outcome')}, trajectory {_arrow(case, 'trajectory')}")
-    if case.reason:
-        result(f"    {safe(case.reason)}")
-    if verbose and case.base and case.head:
-        result(f"    {_measures(case.base, case.head)}")
-
-
-def _counts(case: CaseDiff) -> str:
-    """`3/3 → 0/3, p 0.050, q 0.35: within noise`"""
-    if case.base is None or case.head is None:
-        return ""
-    counts = f" {case.base.passed}/{case.base.planned} → {case.head.passed}/{case.head.planned}"
-    if case.p is None or case.q is None or case.evidence is None:
-        return counts
-    return f"{counts}, p {case.p:.3f}, q {case.q:.3f}: {case.evidence.replace('_', ' ')}"
-
-
-def _arrow(case: CaseDiff, part: str) -> str:
-    words = [str(getattr(side, part)).replace("_", " ") for side in (case.base, case.head)]
-    return words[0] if words[0] == words[1] else " → ".join(words)
-
-
-def _measures(base: Side, head: Side) -> str:
-    parts = []
-    for name in ("latency_ms", "tokens", "cost", "steps"):
-        before, after = getattr(base.measures, name), getattr(head.measures, name)
-        shown = [f"{value:.4g}" if value is not None else "unknown" for value in (before, after)]
-        parts.append(f"{name} {' → '.join(shown)}")
-    return ", ".join(parts)
+    for line in lines_of_whole(diff, by, verbose=verbose):
+        result(line)
 
 
 def _say_gate(diff: RunDiff, failures: list[CaseDiff], rule: str) -> None:
     if failures:
-        say(coloured(f"gate ({rule}) failed: {', '.join(case.id for case in failures)}", "red"))
+        more = "" if len(failures) <= _NAMED else f" and {len(failures) - _NAMED:,} more"
+        names = ", ".join(case.id for case in failures[:_NAMED])
+        say(coloured(f"gate ({rule}) failed: {names}{more}", "red"))
         say(f"more: agenteval show {failures[0].id} --run {diff.head}")
     elif not diff.compared:
         say("no case could be compared, so nothing is shown to be unbroken")
     moved = [case for case in diff.cases if case.p is not None]
     if moved and not any(case.evidence == "confirmed" for case in moved):
-        _say_how_many_would_do(diff.compared)
+        _say_how_many_would_do(diff)
 
 
-def _say_how_many_would_do(compared: int) -> None:
+def _say_how_many_would_do(diff: RunDiff) -> None:
     """What this diff could not have seen."""
     from agenteval_cli.statistics import attempts_to_confirm
 
-    attempts = attempts_to_confirm(compared)
-    words = f"among {count(compared, 'compared case')} a fall from all to none is confirmed from {attempts} attempts on"
+    attempts = attempts_to_confirm(diff.compared)
+    among = f"among {count(diff.compared, 'compared case')}"
+    words = f"{among} a fall from all to none is confirmed from {attempts} attempts on"
     say(f"no change is confirmed: {words} (`agenteval run --attempts {attempts}`)")

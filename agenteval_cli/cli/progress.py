@@ -1,57 +1,139 @@
-"""What a run says while it is on: one line, rewritten on a terminal, and repeated now and then elsewhere."""
+"""What a run says while it is on: a live table on a terminal, and a line now and then elsewhere.
+
+A thread of its own does all the writing, at a fixed pace, so that neither many attempts nor a terminal that stands
+still ever hold up the run.
+"""
 
 from __future__ import annotations
 
+import threading
 import time
-from collections import Counter
-from typing import TextIO
+from collections import deque
+from collections.abc import Sequence
+from typing import Protocol, TextIO
 
-from agenteval_cli.cli.console import count, safe, wants_colour
+from agenteval_cli.cli.console import can_redraw, count, safe, silence
+from agenteval_cli.cli.progress_view import Sight, Tally, one_line
 from agenteval_cli.records import AttemptRecord, RunRecord
 
-TELL_EVERY = 10.0  # seconds, where nobody sees a line being rewritten
+TELL_EVERY = 10.0  # seconds, where nobody sees a table being drawn
+
+
+class Display(Protocol):
+    """Where the lines go, and how the run looks below them."""
+
+    every: float
+
+    def draw(self, lines: Sequence[str], sight: Sight) -> None: ...
+
+    def end(self, lines: Sequence[str]) -> None: ...
+
+
+class PlainLines:
+    """For logs and simple terminals: nothing is written over. With `sums`, how far the run is every ten seconds."""
+
+    every = 0.2
+
+    def __init__(self, stream: TextIO, *, sums: bool) -> None:
+        self._stream = stream
+        self._sums = sums
+        self._told = time.monotonic()
+
+    def draw(self, lines: Sequence[str], sight: Sight) -> None:
+        if self._sums and time.monotonic() - self._told >= TELL_EVERY:
+            self._told = time.monotonic()
+            lines = [*lines, one_line(sight)]
+        self.end(lines)
+
+    def end(self, lines: Sequence[str]) -> None:
+        if lines:
+            self._stream.write("".join(f"{line}\n" for line in lines))
+            self._stream.flush()
 
 
 class Progress:
-    """Counts attempts as they are put on disk, and tells of them on the stream."""
+    """The Watcher of `agenteval run`. Quiet, it tells only what it is asked to; verbose, each attempt as it ends."""
 
     def __init__(self, stream: TextIO, *, quiet: bool, verbose: bool) -> None:
         self._stream = stream
         self._quiet = quiet
         self._verbose = verbose
-        self._live = stream.isatty() and wants_colour(stream) and not quiet
-        self._planned = 0
-        self._told = time.monotonic()
-        self._statuses: Counter[str] = Counter()
+        self._tally = Tally()
+        self._lines: deque[str] = deque()
+        self._display = _display(stream, quiet=quiet)
+        self._painter: threading.Thread | None = None
+        self._painting = threading.Lock()
+        self._painted = 0.0
+        self._closing = threading.Event()
+        self._broken = False
 
     def start(self, record: RunRecord) -> None:
-        self._planned = sum(planned.attempts for planned in record.plan)
+        self._tally.start(record)
         if not self._quiet:
-            agents = ", ".join(agent.name for agent in record.agents)
-            what = f"{count(len(record.plan), 'case')}, {count(self._planned, 'attempt')}"
-            self._line(f"run {record.id}: {what} with {agents}")
+            agents = ", ".join(safe(agent.name) for agent in record.agents)
+            attempts = sum(planned.attempts for planned in record.plan)
+            what = f"{count(len(record.plan), 'case')}, {count(attempts, 'attempt')}"
+            self._lines.append(f"run {record.id}: {what} with {agents}")
+        self._paint()  # at once, so that the run's name is known whatever comes
 
-    def attempt(self, attempt: AttemptRecord) -> None:
-        self._statuses[attempt.status] += 1
+    def began(self, case: str, number: int, agent: str) -> None:
+        self._tally.began(case, number, agent)
+        if self._painter is None:
+            self._start_painter()
+
+    def attempt(self, record: AttemptRecord) -> None:
+        self._tally.attempt(record)
         if self._verbose:
-            words = f": {safe(attempt.reason)}" if attempt.reason else ""
-            self._line(f"{attempt.case} #{attempt.attempt} {attempt.status}{words}")
-        if self._live:
-            self._stream.write(f"\r\x1b[K{self._sums()}")
-            self._stream.flush()
-        elif not self._quiet and time.monotonic() - self._told > TELL_EVERY:
-            self._told = time.monotonic()
-            self._line(self._sums())
+            words = f": {safe(record.reason)}" if record.reason else ""
+            self._lines.append(f"{safe(record.case)} #{record.attempt} {record.status}{words}")
+        if self._painter is None and time.monotonic() - self._painted >= self._display.every:
+            self._paint()
+
+    def note(self, text: str) -> None:
+        self._lines.append(safe(text))
+        if self._painter is None:
+            self._paint()
 
     def close(self) -> None:
-        if self._live:
-            self._stream.write("\r\x1b[K")
+        if self._closing.is_set():
+            return
+        self._closing.set()
+        if self._painter is not None:
+            self._painter.join()
+        self._paint(last=True)
 
-    def _sums(self) -> str:
-        rest = ", ".join(f"{number} {status}" for status, number in sorted(self._statuses.items()))
-        return f"{sum(self._statuses.values())}/{self._planned} attempts: {rest}"
+    def _start_painter(self) -> None:
+        """Only once an attempt is on: before that the runner forks, which goes badly with threads."""
+        with self._painting:
+            if self._painter is None and not self._closing.is_set():
+                painter = threading.Thread(target=self._paint_until_closed, name="agenteval-progress", daemon=True)
+                painter.start()
+                self._painter = painter
 
-    def _line(self, text: str) -> None:
-        start = "\r\x1b[K" if self._live else ""
-        self._stream.write(f"{start}{text}\n")
-        self._stream.flush()
+    def _paint_until_closed(self) -> None:
+        while not self._closing.wait(self._display.every):
+            self._paint()
+
+    def _paint(self, *, last: bool = False) -> None:
+        """Write what there is to say. A stream that is gone is left alone: the run goes on without being watched."""
+        with self._painting:
+            if self._broken:
+                return
+            lines = [self._lines.popleft() for _ in range(len(self._lines))]
+            try:
+                if last:
+                    self._display.end(lines)
+                else:
+                    self._display.draw(lines, self._tally.sight())
+            except (OSError, ValueError):  # EPIPE, a terminal that hung up, a closed stream
+                self._broken = True
+                silence(self._stream)
+            self._painted = time.monotonic()
+
+
+def _display(stream: TextIO, *, quiet: bool) -> Display:
+    if quiet or not can_redraw(stream):
+        return PlainLines(stream, sums=not quiet)
+    from agenteval_cli.cli.live_table import LiveTable
+
+    return LiveTable(stream)

@@ -5,42 +5,82 @@ from __future__ import annotations
 import os
 import secrets
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenteval_cli.cli.console import count, print_json, safe, say
+from agenteval_cli.cli.console import count, print_json, safe, say, table
 from agenteval_cli.cli.options import (
     Changed,
     Directory,
     Json,
+    Owner,
     Quiet,
     Tag,
     Tiers,
     Verbose,
+    Where,
     changed_ids,
     entered,
 )
-from agenteval_cli.errors import ExitCode, InvalidFilesError
+from agenteval_cli.cli.run_options import (
+    Against,
+    Attempts,
+    BudgetCost,
+    BudgetTime,
+    Case,
+    Concurrency,
+    Confirm,
+    Failed,
+    Ignore,
+    RecordTools,
+    Resume,
+    RetryErrors,
+    Sample,
+    Shard,
+    Since,
+    budget,
+    refuse_beside_resume,
+    shard_from,
+)
+from agenteval_cli.errors import ExitCode, InvalidFilesError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agenteval_cli.records import PlannedCase
-    from agenteval_cli.repository import Loaded, LoadedCase, Repository
-    from agenteval_cli.runner import Order
+    from agenteval_cli.ordering import Wishes
+    from agenteval_cli.repository import Loaded, Repository
+    from agenteval_cli.runner import Ended, Order
     from agenteval_cli.selection import Selection
+    from agenteval_cli.store import Run
 
 
 def command(
     tier: Tiers = None,
-    case: Annotated[
-        list[str] | None, typer.Option("--case", metavar="ID", help="Only this case; may be repeated.")
-    ] = None,
+    case: Case = None,
     tag: Tag = None,
+    owner: Owner = None,
+    where: Where = None,
     changed: Changed = None,
+    failed: Failed = None,
+    sample: Sample = None,
+    shard: Shard = None,
     agent: Annotated[str | None, typer.Option(metavar="NAME", help="Run this agent, whatever the cases name.")] = None,
-    attempts: Annotated[int | None, typer.Option(min=1, max=1000, help="Attempts of every case.")] = None,
+    attempts: Attempts = None,
+    since: Since = None,
+    resume: Resume = None,
+    concurrency: Concurrency = None,
+    retry_errors: RetryErrors = 0,
+    confirm: Confirm = None,
+    against: Against = None,
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Begin nothing more once a case has failed.")] = False,
+    budget_cost: BudgetCost = None,
+    budget_time: BudgetTime = None,
+    shuffle: Annotated[bool, typer.Option("--shuffle", help="Run in another order, drawn by the seed.")] = False,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=2**31 - 1, help="Of the order, the sample and what agents are told.")
+    ] = None,
+    record_tools: RecordTools = None,
+    ignore: Ignore = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and run nothing.")] = False,
     json: Json = False,
     directory: Directory = ".",
@@ -51,26 +91,108 @@ def command(
 
     Example: agenteval run --tier smoke
     """
-    from agenteval_cli.planning import plan_for
+    from agenteval_cli.ordering import Wishes
     from agenteval_cli.repository import load, open_repository
-    from agenteval_cli.selection import Selection, selected
+    from agenteval_cli.selection import Selection
 
     repository = open_repository(entered(directory))
     loaded = load(repository)
-    selection = Selection(
-        tiers=tuple(tier or ()),
-        cases=tuple(case or ()),
-        tag=tag,
-        changed_since=changed,
-        changed=changed_ids(repository, loaded, changed),
+    wishes = Wishes(
+        agent=agent,
+        attempts=attempts,
+        shard=shard_from(shard),
+        seed=secrets.randbits(31) if seed is None else seed,
+        shuffle=shuffle,
+        concurrency=concurrency,
+        retries=retry_errors,
+        budget=budget(fail_fast=fail_fast, cost=budget_cost, time=budget_time),
     )
+    if sample is not None and shard is not None and seed is None:
+        raise UsageError("--sample with --shard needs a --seed, so that every shard draws the same sample")
+    if resume is not None:
+        picks = {"--tier": tier, "--case": case, "--tag": tag, "--owner": owner, "--where": where, "--failed": failed}
+        refuse_beside_resume(
+            {
+                **picks,
+                "--changed": changed,
+                "--sample": sample,
+                "--shard": shard,
+                "--agent": agent,
+                "--attempts": attempts,
+                "--since": since,
+                "--seed": seed,
+            }
+        )
+        order = _resumed(repository, loaded, resume, wishes)
+    else:
+        selection = Selection(
+            tiers=tuple(tier or ()),
+            cases=tuple(case or ()),
+            tag=tag,
+            owner=owner,
+            where=tuple(where or ()),
+            changed_since=changed,
+            changed=changed_ids(repository, loaded, changed),
+            failed_in=failed,
+            failed=_failed_ids(repository, failed),
+        )
+        order = _new(repository, loaded, selection, sample, wishes, since)
+    if dry_run:
+        return _show_plan(order, json=json)
+    if record_tools is not None:
+        from agenteval_cli.cli.run_recording import record
+
+        return record(order, record_tools, ignore or (), json=json, quiet=quiet)
+    if confirm is not None:
+        return _run_and_confirm(repository, order, confirm, against, json=json, quiet=quiet, verbose=verbose)
+    return _run(order, json=json, quiet=quiet, verbose=verbose)
+
+
+def _new(
+    repository: Repository, loaded: Loaded, selection: Selection, sample: int | None, wishes: Wishes, since: str | None
+) -> Order:
+    from agenteval_cli.ordering import new_order
+    from agenteval_cli.selection import sampled, selected
+
     _refuse_invalid(loaded, selection)
     chosen = selected(loaded.cases, selection)
-    plan = plan_for(chosen, repository.config, agent=agent, attempts=attempts)
-    order = _order(repository, loaded, chosen, plan)
-    if dry_run:
-        return _show_plan(plan, json=json)
-    return _run(order, json=json, quiet=quiet, verbose=verbose)
+    if sample is not None:
+        chosen = sampled(chosen, sample, wishes.seed)
+    earlier = None if since is None else _run_with_attempts(repository, since)
+    return new_order(repository, loaded, chosen, wishes, os.environ, earlier)
+
+
+def _run_with_attempts(repository: Repository, name: str) -> Run:
+    """A run by its name. Raises UsageError for a baseline, which knows counts only."""
+    from agenteval_cli.baselines import BASELINE
+    from agenteval_cli.lookup import find_run
+
+    run = find_run(repository, name)
+    if run.record.id == BASELINE:
+        raise UsageError("a baseline has no attempts to keep or to try again; name a run")
+    return run
+
+
+def _resumed(repository: Repository, loaded: Loaded, name: str, wishes: Wishes) -> Order:
+    from agenteval_cli.lookup import find_run_to_resume
+    from agenteval_cli.ordering import resumed_order
+
+    run = find_run_to_resume(repository, name)
+    if run.torn_lines:
+        say("the last line of attempts.jsonl was cut off and is ignored; its attempt runs again")
+    return resumed_order(repository, loaded, run, wishes, os.environ)
+
+
+def _failed_ids(repository: Repository, name: str | None) -> frozenset[str] | None:
+    """The folded IDs of the cases that did not pass in the run; None where none was named."""
+    if name is None:
+        return None
+    from agenteval_cli.lookup import find_run
+    from agenteval_cli.summary import summary_of
+
+    run = find_run(repository, name)
+    cases = summary_of(run.record, run.attempts).cases
+    return frozenset(case.id.casefold() for case in cases if case.verdict != "passed")
 
 
 def _refuse_invalid(loaded: Loaded, selection: Selection) -> None:
@@ -88,40 +210,32 @@ def _refuse_invalid(loaded: Loaded, selection: Selection) -> None:
     say(f"{count(len(errors), 'error')} in the files of other cases; see `agenteval validate`")
 
 
-def _order(
-    repository: Repository, loaded: Loaded, chosen: Sequence[LoadedCase], plan: tuple[PlannedCase, ...]
-) -> Order:
-    from agenteval_cli import git
-    from agenteval_cli.agents import made_ready
-    from agenteval_cli.runner import Order
+def _show_plan(order: Order, *, json: bool) -> int:
+    from agenteval_cli.schedule import jobs_of
+    from agenteval_cli.statuses import GRADED
 
-    config = repository.config
-    names = dict.fromkeys(planned.agent for planned in plan)
-    ids = {item.case.id for item in chosen}
-    return Order(
-        plan=plan,
-        not_selected=tuple(item.case.id for item in loaded.cases if item.case.id not in ids),
-        cases={item.case.id: item for item in chosen},
-        agents={name: made_ready(config.agents[name], repository.root, os.environ) for name in names},
-        root=repository.root,
-        runs=repository.runs,
-        git=git.state_of(repository.root),
-        seed=secrets.randbits(31),
-        min_pass_rate=config.min_pass_rate,
-        redact=config.redact,
-    )
-
-
-def _show_plan(plan: tuple[PlannedCase, ...], *, json: bool) -> int:
-    from agenteval_cli.cli.console import table
-
+    plan = order.record.plan
+    done = {(attempt.case, attempt.attempt) for attempt in order.earlier or () if attempt.status in GRADED}
+    kept = [(attempt.case, attempt.attempt) for attempt, _ in order.kept]
+    to_run = sum(1 for _ in jobs_of(plan, {*done, *kept}))
     if json:
-        print_json({"format": 1, "dry_run": True, "plan": plan, "attempts": sum(planned.attempts for planned in plan)})
+        facts = {"format": 1, "dry_run": True, "plan": plan, "attempts": sum(planned.attempts for planned in plan)}
+        print_json({**facts, "kept": len(kept) + len(done), "to_run": to_run, "seed": order.record.seed})
         return ExitCode.OK
     rows = [(planned.case, planned.tier, planned.agent, str(planned.attempts), planned.reason) for planned in plan]
     table(rows, header=("ID", "TIER", "AGENT", "ATTEMPTS", "REASON"))
-    say(f"{count(len(plan), 'case')}, {count(sum(planned.attempts for planned in plan), 'attempt')}; nothing was run")
+    words = [count(len(plan), "case"), f"{count(to_run, 'attempt')} to run"]
+    words += [f"{len(kept) + len(done)} kept"] if kept or done else []
+    say(f"{', '.join(words)}; nothing was run")
     return ExitCode.OK
+
+
+def _print_judged(ended: Ended, order: Order) -> None:
+    if ended.record.judges:
+        from agenteval_cli.cli.judged_view import print_judged
+        from agenteval_cli.store import read_run
+
+        print_judged(ended.record, read_run(Path(ended.folder)).attempts, order.root)
 
 
 def _run(order: Order, *, json: bool, quiet: bool, verbose: bool) -> int:
@@ -129,21 +243,40 @@ def _run(order: Order, *, json: bool, quiet: bool, verbose: bool) -> int:
     from agenteval_cli.cli.run_report import print_run, run_facts
     from agenteval_cli.records import INTERRUPTED
     from agenteval_cli.runner import run
-    from agenteval_cli.summary import summary_of
 
-    progress = Progress(sys.stderr, quiet=quiet, verbose=verbose)
-    ended = run(order, progress.start, progress.attempt)
-    progress.close()
-    summary = summary_of(ended.record, ended.attempts)
+    ended = run(order, Progress(sys.stderr, quiet=quiet, verbose=verbose))
     if json:
-        print_json(run_facts(ended, summary))
+        print_json(run_facts(ended, ended.summary))
     else:
-        print_run(ended, summary, quiet=quiet)
+        print_run(ended, ended.summary, quiet=quiet, verbose=verbose)
+        _print_judged(ended, order)
     _tell_of_files_that_changed(order)
     if ended.record.status == INTERRUPTED:
-        say(f"interrupted; the {count(summary.graded, 'finished attempt')} are kept in run {ended.record.id}")
+        kept = count(ended.summary.graded, "finished attempt")
+        say(f"interrupted; the {kept} are kept; go on with: agenteval run --resume {ended.record.id}")
         return ExitCode.INTERRUPTED
-    return {"passed": ExitCode.OK, "failed": ExitCode.FAILURES, "incomplete": ExitCode.INCOMPLETE}[summary.verdict]
+    if ended.record.stopped:
+        say(f"go on with: agenteval run --resume {ended.record.id}")
+    return {"passed": ExitCode.OK, "failed": ExitCode.FAILURES, "incomplete": ExitCode.INCOMPLETE}[
+        ended.summary.verdict
+    ]
+
+
+def _run_and_confirm(
+    repository: Repository, order: Order, attempts: int, against: str | None, *, json: bool, quiet: bool, verbose: bool
+) -> int:
+    """The run, then fresh attempts of what fell in it; the exit code is the run's, unless a signal ended them."""
+    from agenteval_cli.cli.confirm_step import confirm_falls
+    from agenteval_cli.confirm_runs import How
+    from agenteval_cli.lookup import LATEST
+
+    base = _run_with_attempts(repository, against or LATEST)
+    code = _run(order, json=json, quiet=quiet, verbose=verbose)
+    if code == ExitCode.INTERRUPTED:
+        return code
+    how = How(attempts=attempts, concurrency=order.concurrency, retries=order.retries)
+    whole = confirm_falls(repository, base, str(order.folder), how, json=json, quiet=quiet)
+    return code if whole else ExitCode.INTERRUPTED
 
 
 def _tell_of_files_that_changed(order: Order) -> None:

@@ -13,6 +13,7 @@ from agenteval_cli.cli.options import Directory, Json, Quiet, Verbose, entered
 from agenteval_cli.errors import ExitCode, InvalidFilesError
 
 if TYPE_CHECKING:
+    from agenteval_cli.mutants import Mutation
     from agenteval_cli.validation import Report
 
 
@@ -35,7 +36,9 @@ def command(
     select: Annotated[list[str] | None, typer.Option(metavar="RULE", help="Only this rule; may be repeated.")] = None,
     ignore: Annotated[list[str] | None, typer.Option(metavar="RULE", help="Not this rule; may be repeated.")] = None,
     explain: Annotated[str | None, typer.Option(metavar="RULE", help="Say what a rule is for, or `all`.")] = None,
-    prove: Annotated[bool, typer.Option("--prove", help="Also grade a do-nothing agent: no case may pass it.")] = False,
+    prove: Annotated[
+        bool, typer.Option("--prove", help="Also grade a do-nothing agent, and changed recordings.")
+    ] = False,
     output: Annotated[Format, typer.Option("--format", help="How problems are printed.")] = Format.TEXT,
     json: Json = False,
     directory: Directory = ".",
@@ -71,7 +74,8 @@ def command(
 def _print(report: Report, output: Format, *, quiet: bool, verbose: bool) -> None:
     if output is Format.JSON:
         facts = {"format": 1, "valid": not report.errors, "files": report.files}
-        print_json({**facts, "problems": report.problems, "notes": report.notes})
+        proof = {} if report.mutations is None else {"mutation": list(map(_told, report.mutations))}
+        print_json({**facts, "problems": report.problems, "notes": report.notes, **proof})
     elif output is Format.SARIF:
         from agenteval_cli.cli.problem_reports import sarif
 
@@ -85,6 +89,11 @@ def _print(report: Report, output: Format, *, quiet: bool, verbose: bool) -> Non
         for problem in report.problems:
             result(safe(str(problem)))
     _say_sums(report, quiet=quiet, verbose=verbose)
+
+
+def _told(mutation: Mutation) -> dict[str, object]:
+    counts = {"killed": mutation.killed, "mutants": mutation.mutants}
+    return {"case": mutation.case, **counts, "survivors": mutation.survivors}
 
 
 def _say_sums(report: Report, *, quiet: bool, verbose: bool) -> None:

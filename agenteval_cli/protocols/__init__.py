@@ -9,6 +9,8 @@ from agenteval_cli.protocols.interface import Protocol, UnreadableAnswerError
 from agenteval_cli.protocols.json_protocol import JsonProtocol
 from agenteval_cli.protocols.text_protocol import TextProtocol
 
-PROTOCOLS: Mapping[str, Protocol] = MappingProxyType({"json": JsonProtocol(), "text": TextProtocol()})
+PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
+    {"json": JsonProtocol(), "jsonl": JsonProtocol(), "text": TextProtocol()}  # jsonl: the same, a line for a line
+)
 
 __all__ = ["PROTOCOLS", "Protocol", "UnreadableAnswerError"]

@@ -13,7 +13,7 @@ import msgspec
 from agenteval_cli import schemas
 from agenteval_cli.problems import did_you_mean, shown_path
 from agenteval_cli.protocols.interface import UnreadableAnswerError
-from agenteval_cli.reported import transcript_from
+from agenteval_cli.reported import says_nothing, transcript_from
 from agenteval_cli.transcript import Transcript, decoded, without_escapes, without_surrogates
 
 _MAYBE_TOO_LARGE = re.compile(r"[0-9][eE]\+?[0-9]{3}")
@@ -28,20 +28,34 @@ class JsonProtocol:
 
     def read(self, stdout: bytes) -> Transcript:
         text, replaced = decoded(stdout)
-        response = _one_document(without_escapes(text).removeprefix("\ufeff").strip())
-        if not schemas.is_valid("response", response):
-            raise UnreadableAnswerError(_first_fault(response))
-        if response["output"] in (None, "") and not response.get("tool_calls"):
+        response = one_document(without_escapes(text).removeprefix("\ufeff").strip())
+        transcript = transcript_in(response, bytes_replaced=replaced)
+        if says_nothing(transcript):
             raise UnreadableAnswerError("the agent answered nothing and called no tool; the answer is empty")
-        return msgspec.structs.replace(
-            transcript_from(response), bytes_replaced=replaced, notes=tuple(_unknown_keys(response))
-        )
+        return transcript
 
     def cannot_carry(self, request: Mapping[str, Any]) -> list[str]:  # noqa: ARG002  # json carries all there is
         return []
 
 
-def _one_document(text: str) -> Any:
+def transcript_in(response: Any, *, bytes_replaced: bool) -> Transcript:
+    """The transcript in a response of our own form. Raises UnreadableAnswerError where it is not in that form."""
+    if not schemas.is_valid("response", response):
+        raise _NotOurFormError(response)
+    return msgspec.structs.replace(
+        transcript_from(response), bytes_replaced=bytes_replaced, notes=tuple(_unknown_keys(response))
+    )
+
+
+class _NotOurFormError(UnreadableAnswerError):
+    """A document of another form. What is wrong is worked out when it is shown: it may be in a format that is read."""
+
+    def __str__(self) -> str:
+        return _first_fault(self.args[0])
+
+
+def one_document(text: str) -> Any:
+    """The value of a text that is one JSON document. Raises UnreadableAnswerError, which says what else it is."""
     if not text:
         raise UnreadableAnswerError(f"the agent printed nothing; {_EXPECTED}")
     if _MAYBE_TOO_LARGE.search(text):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Protocol
 
 import msgspec
@@ -91,33 +91,34 @@ def located(source: Source, finding: Finding) -> Problem:
     return document.problem(finding.path, finding.rule, finding.message, severity=finding.severity)
 
 
-def _alike(known: Iterable[Facts], key: Callable[[Facts], str | None]) -> Iterator[tuple[Facts, Facts]]:
+def _alike(known: Sequence[Facts], keys: Sequence[str | None]) -> Iterator[tuple[Facts, Facts]]:
     """Each file that shares its key with another, and the first such other."""
-    first: dict[str, Facts] = {}
+    given = [key for key in keys if key is not None]
+    if len(set(given)) == len(given):
+        return
     shared: dict[str, list[Facts]] = {}
-    for facts in known:
-        value = key(facts)
-        if value is not None and (holder := first.setdefault(value, facts)) is not facts:
-            shared.setdefault(value, [holder]).append(facts)
+    for facts, key in zip(known, keys, strict=True):
+        if key is not None:
+            shared.setdefault(key, []).append(facts)
     for same in shared.values():
-        for index, facts in enumerate(same):
+        for index, facts in enumerate(same if len(same) > 1 else ()):
             yield facts, same[1] if index == 0 else same[0]
 
 
 def _repeated_ids(known: Sequence[Facts]) -> Iterator[Finding]:
-    for facts, other in _alike(known, lambda facts: facts.id.casefold() if facts.id else None):
+    for facts, other in _alike(known, [facts.id.casefold() if facts.id else None for facts in known]):
         words = f"the ID '{facts.id}' is also that of {other.file}; IDs are unique, ignoring case"
         yield Finding(facts.file, ("id",), "duplicate-id", words)
 
 
 def _repeated_inputs(known: Sequence[Facts]) -> Iterator[Finding]:
-    for facts, other in _alike(known, lambda facts: facts.input):
+    for facts, other in _alike(known, [facts.input for facts in known]):
         words = f"asks exactly what {other.file} asks; merge the two, or say in one what differs"
         yield Finding(facts.file, (), "duplicate-input", words, "warning")
 
 
 def _missing_files(source: Source, known: Sequence[Facts]) -> Iterator[Finding]:
-    for facts in known:
+    for facts in (facts for facts in known if facts.files):
         for index, name in enumerate(facts.files):
             if name.startswith("/") or ".." in name.split("/"):
                 yield Finding(facts.file, ("files", index), "missing-file", f"{name} is outside the repository")

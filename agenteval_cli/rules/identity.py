@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from agenteval_cli.rules.across import Facts, Finding
@@ -30,25 +30,36 @@ class Life(Protocol):
     def other_case(self, asked: str | None) -> Lineage | None: ...
 
 
-def findings(
-    known: Sequence[Facts], retired: Mapping[str, str], lives: Mapping[str, Life], present: Mapping[str, str | None]
-) -> Iterator[Finding]:
-    """What is wrong with the IDs of `known`, the cases there are now.
+class Past(Protocol):
+    """What became of all IDs, by their folded form: see history.Past."""
 
-    `retired` has folded IDs with their reasons, `lives` all that history held, `present` those that HEAD has.
+    @property
+    def living(self) -> Collection[str]: ...
+    @property
+    def ended(self) -> Mapping[str, Life]: ...
+    @property
+    def present(self) -> Mapping[str, str | None]: ...
+    @property
+    def lives(self) -> Mapping[str, Life]: ...
+
+
+def findings(known: Sequence[Facts], retired: Mapping[str, str], past: Past | None) -> Iterator[Finding]:
+    """What is wrong with the IDs of `known`, the cases there are now; `retired` has folded IDs with their reasons.
+
+    Without a past they are held against the retired ones only.
     """
-    for facts in known:
-        if facts.id is None:
-            continue
-        folded = facts.id.casefold()
-        if folded in retired:
-            words = (
-                f"the ID '{facts.id}' was retired ({retired[folded]}) and is never used again; give the case another"
-            )
-            yield Finding(facts.file, ("id",), "retired-id", words)
-        elif (life := lives.get(folded)) and life.died_in:  # an ID that never died named one case only
-            yield from _reused(facts, life, present)
-    yield from _vanished(known, retired, lives, present)
+    there = {facts.id.casefold() for facts in known if facts.id is not None}
+    ended = past.ended if past else {}
+    if retired or ended:
+        for facts in known:
+            folded = (facts.id or "").casefold()
+            if folded in retired:
+                words = f"the ID '{facts.id}' was retired ({retired[folded]}) and is never used again"
+                yield Finding(facts.file, ("id",), "retired-id", f"{words}; give the case another")
+            elif past and folded in ended:  # an ID that never died named one case only
+                yield from _reused(facts, ended[folded], past.present)
+    if past:
+        yield from _vanished(known, there | retired.keys(), past)
 
 
 def _reused(facts: Facts, life: Life, present: Mapping[str, str | None]) -> Iterator[Finding]:
@@ -68,15 +79,17 @@ def _reused(facts: Facts, life: Life, present: Mapping[str, str | None]) -> Iter
         yield Finding(facts.file, ("id",), "reused-id", f"{words}; give it a new ID")
 
 
-def _vanished(
-    known: Sequence[Facts], retired: Mapping[str, str], lives: Mapping[str, Life], present: Mapping[str, str | None]
-) -> Iterator[Finding]:
-    there = {facts.id.casefold() for facts in known if facts.id is not None}
+def _vanished(known: Sequence[Facts], accounted_for: Collection[str], past: Past) -> Iterator[Finding]:
+    """The IDs that no case has and nobody retired; a file that cannot be read may still be the one that had it."""
+    missing = [folded for ids in (past.living, past.ended) for folded in ids if folded not in accounted_for]
+    if not missing:
+        return
     unreadable = {facts.file for facts in known if facts.id is None}
-    for folded, life in lives.items():
-        if folded in there or folded in retired or life.file in unreadable:
+    for folded in missing:
+        life = past.lives[folded]
+        if life.file in unreadable:
             continue
-        gone = f"in {life.died_in[:12]}" if life.died_in and folded not in present else "in the working tree"
+        gone = f"in {life.died_in[:12]}" if life.died_in and folded not in past.present else "in the working tree"
         words = f"the case '{life.id}' went away {gone} without being retired; bring it back, or "
         yield Finding(life.file, (), "vanished-case", f"{words}`agenteval retire {life.id} --reason …`")
 

@@ -18,7 +18,8 @@ class Subject(msgspec.Struct, frozen=True):
     """One valid case as rules look at it: its data, and the parts of it and of its turns, each with its path.
 
     `tools` is the inventory with fixtures resolved, while `data` has the case's own as they were written; `calls` are
-    all that trajectories name, as mappings with their `tool`.
+    all that trajectories name, as mappings with their `tool`. `faults` are those that the checks find in themselves,
+    each under the name of its rule.
     """
 
     data: Mapping[str, Any]
@@ -27,6 +28,7 @@ class Subject(msgspec.Struct, frozen=True):
     checks: list[Part]
     trajectories: list[Part]
     calls: list[Part]
+    faults: list[tuple[str, Path, str]]
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):

@@ -31,7 +31,7 @@ _VAGUE = frozenset(_VAGUE_WORDS.split())
 
 def _checks_that_cannot_fail(case: Subject) -> Found:
     for path, check in case.checks:
-        if "regex" in check and _matches_anything(check["regex"]):
+        if "regex" in check and not check.get("full") and _matches_anything(check["regex"]):
             yield (*path, "regex"), f"/{check['regex']}/ is found in every text"
         if check.get("json_schema") in (True, {}):
             yield (*path, "json_schema"), "this schema accepts every value"
@@ -41,12 +41,19 @@ def _checks_that_cannot_fail(case: Subject) -> Found:
         if "state" in check:
             yield from _vacuous(check["state"], (*path, "state"))
     for path, call in case.calls:
-        if path[-2] == "required" and "times" in call and _allows(call["times"], 0) and _allows(call["times"], _MANY):
+        if "times" in call and path[-2] == "required" and _allows_any_number(call["times"]):
             yield (*path, "times"), f"{shown(call['times'])} allows any number of calls; forbid it, or require it"
+    for path, trajectory in case.trajectories:
+        if "calls" in trajectory and _expects_nothing(trajectory["calls"]):
+            yield (*path, "calls", "expected"), "no call is expected and any may come; with mode: exact none may"
 
 
-def _allows(times: Any, count: int) -> bool:
-    return matchers.mismatch(times, count) is None
+def _expects_nothing(calls: Mapping[str, Any]) -> bool:
+    return not calls["expected"] and calls["mode"] not in ("exact", "subset") and calls.get("extra") != "deny"
+
+
+def _allows_any_number(times: Any) -> bool:
+    return isinstance(times, dict) and all(matchers.mismatch(times, count) is None for count in (0, _MANY))
 
 
 def _vacuous(matcher: Any, path: Path) -> Found:
@@ -77,27 +84,33 @@ def _matches_anything(pattern: str) -> bool:
 def _contradictions(case: Subject) -> Found:
     yield from _contradicting_texts(case)
     for path, trajectory in case.trajectories:
-        required = {_tool(call) for call in trajectory.get("required", ())}
-        whole = {_tool(call) for call in trajectory.get("forbidden", ()) if _is_whole(call)}
-        for index, call in enumerate(trajectory.get("required", ())):
-            at = (*path, "required", index)
-            if _tool(call) in whole:
-                yield at, f"{_tool(call)} is forbidden too; the case can never pass"
-            if "only" in trajectory and _tool(call) not in trajectory["only"]:
-                yield at, f"{_tool(call)} is not in `only`; the case can never pass"
-        for index, rule in enumerate(trajectory.get("order", ())):
-            if {"first": rule["then"], "then": rule["first"]} in trajectory["order"] and rule["then"] in required:
-                yield (*path, "order", index), "another rule asks for the opposite order; the case can never pass"
+        yield from _contradicting_calls(path, trajectory)
     yield from _more_than_the_limit(case)
+
+
+def _contradicting_calls(path: Path, trajectory: Mapping[str, Any]) -> Found:
+    required = [_tool(call) for call in trajectory.get("required", ())]
+    whole = {_tool(call) for call in trajectory.get("forbidden", ()) if _is_whole(call)}
+    for index, tool in enumerate(required):
+        if tool in whole:
+            yield (*path, "required", index), f"{tool} is forbidden too; the case can never pass"
+        if "only" in trajectory and tool not in trajectory["only"]:
+            yield (*path, "required", index), f"{tool} is not in `only`; the case can never pass"
+    for index, rule in enumerate(trajectory.get("order", ())):
+        if _tool(rule["then"]) in required and {"first": rule["then"], "then": rule["first"]} in trajectory["order"]:
+            yield (*path, "order", index), "another rule asks for the opposite order; the case can never pass"
 
 
 def _contradicting_texts(case: Subject) -> Found:
     """Texts that must and must not be there, in checks of the same turn that both gate."""
+    unwanted = [(path, check) for path, check in _gating(case) if "not_contains" in check]
+    if not unwanted:
+        return
     wanted = [
         (_scope(path, check), text) for path, check in _gating(case) for text in _texts(check.get("contains", ()))
     ]
-    for path, check in _gating(case):
-        for text in _texts(check.get("not_contains", ())):
+    for path, check in unwanted:
+        for text in _texts(check["not_contains"]):
             clash = next((other for scope, other in wanted if scope == _scope(path, check) and text in other), None)
             if clash is not None:
                 words = f"{shown(text)} must not be there, but {shown(clash)} must; the case can never pass"
@@ -119,26 +132,27 @@ def _texts(value: Any) -> list[str]:
 
 def _more_than_the_limit(case: Subject) -> Found:
     limit = case.data.get("limits", {}).get("tool_calls")
-    required = case.data.get("trajectory", {}).get("required", ())
-    least = sum(_least_times(call) for call in required)
-    if limit is not None and least > limit:
+    if limit is None:
+        return
+    least = sum(_least_times(call) for call in case.data.get("trajectory", {}).get("required", ()))
+    if least > limit:
         yield ("limits", "tool_calls"), f"{least} calls are required and {limit} allowed; the case can never pass"
 
 
 def _least_times(call: Any) -> int:
-    times = call.get("times", 1) if isinstance(call, Mapping) else 1
+    times = call.get("times", 1) if isinstance(call, dict) else 1
     if isinstance(times, int):
         return times
-    return int(times.get("gte", 1)) if isinstance(times, Mapping) and kind_of(times.get("gte", 1)) == "number" else 1
+    return int(times.get("gte", 1)) if isinstance(times, dict) and kind_of(times.get("gte", 1)) == "number" else 1
 
 
 def _tool(call: Any) -> str:
-    return str(call["tool"] if isinstance(call, Mapping) else call)
+    return str(call["tool"] if isinstance(call, dict) else call)
 
 
 def _is_whole(call: Any) -> bool:
     """Whether a forbidden call is forbidden whatever its arguments and status."""
-    return not isinstance(call, Mapping) or not call.keys() & {"arguments", "status"}
+    return not isinstance(call, dict) or not call.keys() & {"arguments", "status"}
 
 
 def _unknown_tools(case: Subject) -> Found:
@@ -160,9 +174,6 @@ def _named_tools(case: Subject) -> Iterator[tuple[Path, str]]:
     for path, trajectory in case.trajectories:
         for index, name in enumerate(trajectory.get("only", ())):
             yield (*path, "only", index), name
-        for index, rule in enumerate(trajectory.get("order", ())):
-            yield (*path, "order", index, "first"), rule["first"]
-            yield (*path, "order", index, "then"), rule["then"]
         for index, rule in enumerate(trajectory.get("recovery", ())):
             yield (*path, "recovery", index, "after_error"), rule["after_error"]
             if "tool" in rule:
@@ -175,21 +186,21 @@ def _arguments_outside_the_schema(case: Subject) -> Found:
         return
     for path, call in case.calls:
         schema = tools.get(call["tool"], {}).get("parameters")
-        if "forbidden" not in path and isinstance(schema, Mapping) and "arguments" in call:
+        if "forbidden" not in path and isinstance(schema, dict) and "arguments" in call:
             yield from _outside(schema, call["arguments"], (*path, "arguments"))
     for index, tool in enumerate(case.data.get("tools", ())):
         schema = tool.get("parameters")
         for number, response in enumerate(tool.get("responses", ())):
-            if isinstance(schema, Mapping) and "when" in response:
+            if isinstance(schema, dict) and "when" in response:
                 yield from _outside(schema, response["when"], ("tools", index, "responses", number, "when"))
 
 
 def _outside(schema: Mapping[str, Any], arguments: Mapping[str, Any], path: Path) -> Found:
     """Arguments that the tool's schema does not have, and plain values that it does not allow."""
-    from agenteval_cli.schemas import first_fault, schema_fault
+    from agenteval_cli.case_schemas import first_fault, schema_fault
 
     known = schema.get("properties", {})
-    if not isinstance(known, Mapping):
+    if not isinstance(known, dict):
         return
     for key, value in arguments.items():
         if matchers.operator_of(value) in ("absent", "not"):
@@ -197,7 +208,7 @@ def _outside(schema: Mapping[str, Any], arguments: Mapping[str, Any], path: Path
         if key not in known:
             if known and not schema.keys() & _OPEN:
                 yield (*path, key), f"the tool has no argument '{key}'{did_you_mean(key, known)}"
-        elif matchers.operator_of(value) is None and not isinstance(value, Mapping | list):
+        elif matchers.operator_of(value) is None and not isinstance(value, dict | list):
             fault = None if schema_fault(known[key]) else first_fault(known[key], value)
             if fault:
                 yield (*path, key), f"the tool does not take this: {fault}"
@@ -217,11 +228,11 @@ def _more_than_one_behaviour(case: Subject) -> Found:
 def _groups(trajectory: Mapping[str, Any]) -> list[set[str]]:
     """Required calls with arguments, those together that share an argument value or an order rule."""
     found: list[tuple[set[str], set[str]]] = []
-    for call in trajectory.get("required", ()):
-        if isinstance(call, Mapping) and call.get("arguments"):
-            _join(found, {call["tool"]}, {shown(value) for value in call["arguments"].values()})
+    counted = [call for call in trajectory.get("required", ()) if isinstance(call, dict) and call.get("arguments")]
+    for call in counted if len(counted) > 1 else ():
+        _join(found, {call["tool"]}, {shown(value) for value in call["arguments"].values()})
     for rule in trajectory.get("order", ()):
-        touched = [group for group in found if group[0] & {rule["first"], rule["then"]}]
+        touched = [group for group in found if group[0] & {_tool(rule["first"]), _tool(rule["then"])}]
         for one, other in pairwise(touched):
             other[0].update(one[0])
             other[1].update(one[1])
@@ -238,7 +249,9 @@ def _join(groups: list[tuple[set[str], set[str]]], tools: set[str], values: set[
 
 def _vague_criteria(case: Subject) -> Found:
     for path, part in case.parts:
-        criteria = part.get("criteria", ())
+        if "criteria" not in part:
+            continue
+        criteria = part["criteria"]
         for index, criterion in enumerate([criteria] if isinstance(criteria, str) else criteria):
             text = criterion if isinstance(criterion, str) else criterion.get("text")
             words = re.findall(r"[^\W\d_]+", text.casefold()) if text else []

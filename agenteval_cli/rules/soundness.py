@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
-from agenteval_cli import matchers
+from agenteval_cli import matchers, pointers
 from agenteval_cli.case import NO_OWN_TEXT
 from agenteval_cli.compare import kind_of, shown
 from agenteval_cli.problems import did_you_mean
@@ -25,14 +26,24 @@ def _nothing_can_fail(case: Subject) -> Found:
 def _can_fail(part: Mapping[str, Any]) -> bool:
     outcome = any(check.get("severity") != "warning" for check in part.get("outcome", ()))
     return (
-        outcome or any(key in part for key in ("trajectory", "limits", "match")) or has_gate(part.get("criteria", ()))
+        outcome
+        or any(_constrains(key, said) for key, said in part.get("trajectory", {}).items())
+        or any(key in part for key in ("limits", "match"))
+        or has_gate(part.get("criteria", ()))
     )
+
+
+def _constrains(key: str, said: Any) -> bool:
+    """Whether a key of a trajectory can fail a case: not where it turns something off, or only warns."""
+    if key == "claims":
+        return bool(said["mismatch"] == "error")
+    return any(said.values()) if key == "plan" else said is not False
 
 
 def has_gate(criteria: Any) -> bool:
     """Whether one of the criteria gates."""
     return not isinstance(criteria, str) and any(
-        isinstance(criterion, Mapping) and criterion.get("gate") is True for criterion in criteria
+        isinstance(criterion, dict) and criterion.get("gate") is True for criterion in criteria
     )
 
 
@@ -59,59 +70,56 @@ def _one_way_in(case: Subject) -> Found:
         yield (given[1],), f"{given[0]} is given too; a case has one of input, turns and simulation"
 
 
-def _bad_patterns(case: Subject) -> Found:
-    for path, check in case.checks:
-        if "regex" not in check:
-            continue
-        from agenteval_cli.patterns import pattern_fault
+def _bad_checks(case: Subject) -> Found:
+    return _faults_of_checks(case, "bad-check")
 
-        if fault := pattern_fault(check["regex"]):
-            yield (*path, "regex"), fault
+
+def _bad_patterns(case: Subject) -> Found:
+    return _faults_of_checks(case, "bad-pattern")
+
+
+def _faults_of_checks(case: Subject, rule: str) -> Found:
+    """What the checks themselves say is wrong with them, of one rule."""
+    return ((path, words) for told, path, words in case.faults if told == rule)
+
+
+def _bad_yes_patterns(case: Subject) -> Found:
+    for path, call in case.calls:
+        for index, pattern in enumerate(call.get("yes", ())):
+            from agenteval_cli.patterns import pattern_fault
+
+            if fault := pattern_fault(pattern):
+                yield (*path, "yes", index), fault
+
+
+def _bad_pointers(case: Subject) -> Found:
+    state = case.data.get("state", {})
+    for path, part in (*case.checks, *case.calls):
+        for key in ("state", "field", "arguments"):
+            if key in part:
+                yield from pointers.faults(part[key], state, (*path, key))
 
 
 def _bad_schemas(case: Subject) -> Found:
-    for path, schema in _schemas(case):
-        from agenteval_cli.schemas import schema_fault
-
-        if fault := schema_fault(schema):
-            yield path, f"not a JSON Schema: {fault}"
-
-
-def _schemas(case: Subject) -> Iterator[tuple[Path, Any]]:
-    for path, check in case.checks:
-        if "json_schema" in check:
-            yield (*path, "json_schema"), check["json_schema"]
+    yield from _faults_of_checks(case, "bad-schema")
     for index, tool in enumerate(case.data.get("tools", ())):
-        if "parameters" in tool:
-            yield ("tools", index, "parameters"), tool["parameters"]
+        if "parameters" not in tool:
+            continue
+        from agenteval_cli.case_schemas import schema_fault
+
+        if fault := schema_fault(tool["parameters"]):
+            yield ("tools", index, "parameters"), f"not a JSON Schema: {fault}"
 
 
 def _bad_fields(case: Subject) -> Found:
-    for path, check in case.checks:
-        if "field" not in check:
-            continue
-        from agenteval_cli.jsonpath import path_fault
-
-        field = check["field"]
-        at = (*path, "field")
-        if fault := path_fault(field["path"]):
-            yield (*at, "path"), fault
-        names = [key for key in field if key != "path"]
-        unknown = [name for name in names if name not in matchers.OPERATORS]
-        if unknown or len(names) != 1:
-            known = ", ".join(matchers.OPERATORS)
-            yield (*at, *unknown[:1]), f"beside path stands exactly one operator: {known}"
-        else:
-            yield from matchers.operator_faults(names[0], field[names[0]], (*at, names[0]))
+    return _faults_of_checks(case, "bad-field")
 
 
 def _bad_matchers(case: Subject) -> Found:
-    for path, check in case.checks:
-        if "state" in check:
-            yield from matchers.faults(check["state"], (*path, "state"))
+    yield from _faults_of_checks(case, "bad-matcher")
     for path, call in case.calls:
-        if "arguments" in call:
-            yield from matchers.faults(call["arguments"], (*path, "arguments"))
+        for name, matcher in call.get("arguments", {}).items():  # a name is a name, whatever it looks like
+            yield from matchers.faults(matcher, (*path, "arguments", name))
         if "times" in call:
             yield from _bad_times(call["times"], (*path, "times"))
 
@@ -124,29 +132,44 @@ def _bad_times(times: Any, path: Path) -> Found:
 
 
 def _unknown_variables(case: Subject) -> Found:
-    names = {item["name"] for item in case.data.get("variables", ())}
-    if names:
-        used = set(_PLACEHOLDER.findall(repr({key: case.data[key] for key in case.data if key not in NO_OWN_TEXT})))
+    if "variables" in case.data:
+        used = {name for _, names in _placeholders(case) for name in names}
         for index, item in enumerate(case.data["variables"]):
             if item["name"] not in used:
                 yield ("variables", index, "name"), f"{{{{{item['name']}}}}} stands nowhere in this case"
 
 
 def _unfilled_placeholders(case: Subject) -> Found:
-    names = {item["name"] for item in case.data.get("variables", ())}
-    if names:
-        for key, value in case.data.items():
-            unknown = [name for name in _PLACEHOLDER.findall(repr(value)) if name not in names]
-            if unknown and key not in NO_OWN_TEXT:
-                yield (key,), f"no variable '{unknown[0]}' fills {{{{{unknown[0]}}}}}{did_you_mean(unknown[0], names)}"
+    names = [item["name"] for item in case.data.get("variables", ())]
+    for key, used in _placeholders(case) if names else ():
+        unknown = next((name for name in used if name not in names), None)
+        if unknown is not None:
+            yield (key,), f"no variable '{unknown}' fills {{{{{unknown}}}}}{did_you_mean(unknown, names)}"
+
+
+def _placeholders(case: Subject) -> Iterator[tuple[str, list[str]]]:
+    """The names in braces below each key of the case that variables fill."""
+    for key, value in case.data.items():
+        if key not in NO_OWN_TEXT and "{{" in repr(value):
+            yield key, [name for text in _texts(value) for name in _PLACEHOLDER.findall(text)]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in a value; keys are none, as they are not filled."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
 
 
 def _misplaced_checks(case: Subject) -> Found:
     for key in ("input", "metadata", "state"):
         data = case.data.get(key)
-        found = {name: value for name, value in data.items() if name in _CHECKS} if isinstance(data, dict) else {}
-        for name, value in found.items():
-            if isinstance(value, list | dict):
+        if not isinstance(data, dict) or _CHECKS.isdisjoint(data):
+            continue
+        for name, value in data.items():
+            if name in _CHECKS and isinstance(value, list | dict):
                 yield (
                     (key, name),
                     f"{name} stands inside {key}, where it checks nothing; indent it less if it is a check",
@@ -181,10 +204,22 @@ RULES = (
         look=_one_way_in,
     ),
     Rule(
+        name="bad-check",
+        summary="a check with an option or an operand that it cannot use",
+        why="It would say nothing, or fail at every attempt, after the agent has run.",
+        look=_bad_checks,
+    ),
+    Rule(
         name="bad-pattern",
         summary="a regular expression that does not compile",
         why="It would fail at every attempt, after the agent has run.",
-        look=_bad_patterns,
+        look=lambda case: chain(_bad_patterns(case), _bad_yes_patterns(case)),
+    ),
+    Rule(
+        name="bad-pointer",
+        summary="a `$state` that points to nothing",
+        why="`{$state: /orders/5678}` is a JSON pointer into the case's own `state`; nothing equals what is not there.",
+        look=_bad_pointers,
     ),
     Rule(
         name="bad-schema",

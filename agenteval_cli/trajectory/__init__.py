@@ -1,7 +1,7 @@
 """Rules over the path: siblings behind one interface, in a registry you can read.
 
-A rule takes the case's constraints and the calls in the order they were made, and yields one Finding per constraint
-with its place in the case. It does no I/O. Without evidence of the calls no rule is asked: nothing is a pass.
+A rule takes the case's constraints and the evidence of one attempt, and yields one Finding per constraint with its
+place in the case. It does no I/O. Where the evidence lacks what it asks for, the result is no_evidence, never a pass.
 """
 
 from __future__ import annotations
@@ -9,36 +9,69 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
-from agenteval_cli.case import Trajectory
-from agenteval_cli.finding import NO_EVIDENCE, CheckResult, Finding
+from agenteval_cli.constraints import Trajectory
+from agenteval_cli.finding import ERROR, FAILED, NO_EVIDENCE, CheckResult, Finding
 from agenteval_cli.patterns import PatternTimeoutError
-from agenteval_cli.trajectory.calls import Calls
+from agenteval_cli.trajectory.calls import calls
+from agenteval_cli.trajectory.claims import DEFAULT as DEFAULT_CLAIMS
+from agenteval_cli.trajectory.claims import claims
+from agenteval_cli.trajectory.confirm_before import confirm_before
+from agenteval_cli.trajectory.evidence import Evidence, NoEvidenceError
 from agenteval_cli.trajectory.forbidden import forbidden
+from agenteval_cli.trajectory.handoffs import handoffs
+from agenteval_cli.trajectory.loops import loops
 from agenteval_cli.trajectory.max_repeats import max_repeats
 from agenteval_cli.trajectory.only import only
 from agenteval_cli.trajectory.order import order
+from agenteval_cli.trajectory.plan import plan
+from agenteval_cli.trajectory.recovery import recovery
 from agenteval_cli.trajectory.required import required
+from agenteval_cli.trajectory.unknown_tool import unknown_tool
+from agenteval_cli.trajectory.valid_arguments import valid_arguments
 from agenteval_cli.transcript import Transcript
 
-Rule = Callable[[Trajectory, Calls], Iterator[tuple[str, Finding]]]
+Rule = Callable[[Trajectory, Evidence], Iterator[tuple[str, Finding]]]
 
 RULES: Mapping[str, Rule] = MappingProxyType(
-    {"required": required, "forbidden": forbidden, "only": only, "order": order, "max_repeats": max_repeats}
+    {
+        "required": required,
+        "forbidden": forbidden,
+        "only": only,
+        "order": order,
+        "calls": calls,
+        "recovery": recovery,
+        "max_repeats": max_repeats,
+        "loops": loops,
+        "valid_arguments": valid_arguments,
+        "unknown_tool": unknown_tool,
+        "confirm_before": confirm_before,
+        "plan": plan,
+        "handoffs": handoffs,
+        "claims": claims,
+    }
 )
+# These are looked at without being asked for, and then speak only where they are broken: a case that did not ask for
+# them is not passed by them.
+STANDING = frozenset({"valid_arguments", "unknown_tool", "claims"})
 
 
 def checked(constraints: Trajectory, transcript: Transcript) -> Iterator[CheckResult]:
     """Every constraint decided on one transcript."""
+    evidence = Evidence(transcript)
     for name, rule in RULES.items():
-        if getattr(constraints, name) is None:
+        asked = getattr(constraints, name) is not None
+        if not asked and not (constraints.standing and name in STANDING):
             continue
-        if transcript.tool_calls is None:
-            finding = Finding(NO_EVIDENCE, "nothing tells which tools were called: the agent reported no tool_calls")
-            yield finding.named(f"trajectory.{name}", "trajectory")
-            continue
-        try:
-            results = list(rule(constraints, transcript.tool_calls))
-        except PatternTimeoutError as error:
-            results = [(name, Finding("error", str(error)))]
-        for place, finding in results:
-            yield finding.named(f"trajectory.{place}", "trajectory")
+        severity = (constraints.claims or DEFAULT_CLAIMS) if name == "claims" else "error"
+        for place, finding in _decided(name, rule, constraints, evidence):
+            if asked or finding.result == FAILED:
+                yield finding.named(f"trajectory.{place}", "trajectory", severity=severity)
+
+
+def _decided(name: str, rule: Rule, constraints: Trajectory, evidence: Evidence) -> Iterator[tuple[str, Finding]]:
+    try:
+        yield from rule(constraints, evidence)
+    except NoEvidenceError as missing:
+        yield name, Finding(NO_EVIDENCE, str(missing))
+    except PatternTimeoutError as error:
+        yield name, Finding(ERROR, str(error))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agenteval_cli.case import Trajectory
+from agenteval_cli.constraints import Trajectory
 from agenteval_cli.finding import FAILED, OK, Finding
-from agenteval_cli.trajectory.calls import Calls, fits, named, step
+from agenteval_cli.trajectory.evidence import Evidence
+from agenteval_cli.trajectory.matching import fits, named, step
 
 
-def forbidden(constraints: Trajectory, calls: Calls) -> Iterator[tuple[str, Finding]]:
+def forbidden(constraints: Trajectory, evidence: Evidence) -> Iterator[tuple[str, Finding]]:
     """The first offending step of each forbidden call is named."""
+    calls = evidence.calls
     for index, pattern in enumerate(constraints.forbidden or ()):
         offence = next((at for at, call in enumerate(calls) if fits(pattern, call)), None)
         if offence is None:

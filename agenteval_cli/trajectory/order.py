@@ -1,31 +1,56 @@
-"""order: every call of `then` has a call of `first` before it; a `first` that failed does not count."""
+"""order: a call of `then` has a call of `first` before it; a `first` that failed does not count unless asked for."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 
-from agenteval_cli.case import OrderRule, Trajectory
+from agenteval_cli.constraints import OrderRule, Trajectory
 from agenteval_cli.finding import FAILED, OK, Finding
-from agenteval_cli.trajectory.calls import Calls, step
+from agenteval_cli.trajectory.evidence import Calls, Evidence
+from agenteval_cli.trajectory.matching import fits, named, step, together
+from agenteval_cli.transcript import ToolCall
+
+_WHICH = {"every": "every", "first": "the first", "each": "each"}
 
 
-def order(constraints: Trajectory, calls: Calls) -> Iterator[tuple[str, Finding]]:
+def order(constraints: Trajectory, evidence: Evidence) -> Iterator[tuple[str, Finding]]:
     """Where `then` was never called there is nothing to be out of order."""
     for index, rule in enumerate(constraints.order or ()):
-        yield f"order[{index}]", _finding(rule, calls)
+        yield f"order[{index}]", _finding(rule, evidence.calls)
 
 
 def _finding(rule: OrderRule, calls: Calls) -> Finding:
-    firsts = [at for at, call in enumerate(calls) if call.name == rule.first and call.status != "error"]
-    for at, call in enumerate(calls):
-        if call.name == rule.then and not (firsts and firsts[0] < at):
-            wanted = f"{rule.first} before every {rule.then}"
-            return Finding(FAILED, f"{step(at, call)} came {_words(rule, calls, firsts)}", wanted, call.name)
+    thens = [at for at, call in enumerate(calls) if fits(rule.then, call)]
+    firsts = [at for at, call in enumerate(calls) if _counts(rule, call)]
+    for number, at in enumerate(thens[:1] if rule.mode == "first" else thens):
+        before = _before(firsts, calls, at)
+        if before <= (number if rule.mode == "each" else 0):
+            wanted = f"{named(rule.first)} before {_WHICH[rule.mode]} {named(rule.then)}"
+            words = f"without a {named(rule.first)} of its own" if before else _words(rule, calls, firsts, at)
+            return Finding(FAILED, f"{step(at, calls[at])} came {words}", wanted, at + 1)
     return OK
 
 
-def _words(rule: OrderRule, calls: Calls, firsts: list[int]) -> str:
-    if firsts:
-        return f"before {rule.first}, which came at step {firsts[0] + 1}"
-    failed = any(call.name == rule.first for call in calls)
-    return f"without a {rule.first} that worked" if failed else f"without any {rule.first}"
+def _before(firsts: list[int], calls: Calls, at: int) -> int:
+    """How many of the `first` came before this call. One made at the same time did not."""
+    earlier = bisect_left(firsts, at)
+    if calls[at].group is None:
+        return earlier
+    return earlier - sum(together(calls[first], calls[at]) for first in firsts[:earlier])
+
+
+def _counts(rule: OrderRule, call: ToolCall) -> bool:
+    """Whether this call is a `first`. One that failed has not done what `then` relies on."""
+    asked_for = rule.count_failed or rule.first.status == "error"
+    return fits(rule.first, call) and (asked_for or call.status != "error")
+
+
+def _words(rule: OrderRule, calls: Calls, firsts: list[int], at: int) -> str:
+    first = named(rule.first)
+    if firsts and firsts[0] > at:
+        return f"before {first}, which came at step {firsts[0] + 1}"
+    if firsts and firsts[0] < at:
+        return f"at the same time as {first}, which is step {firsts[0] + 1}"
+    failed = any(fits(rule.first, call) for call in calls)
+    return f"without a {first} that worked" if failed and not firsts else f"without any {first} before it"

@@ -53,9 +53,9 @@ class Order:
     charges: list[str]
 
 
-def order_from(record: Json) -> Order:
+def order_from(number: str, record: Json) -> Order:
     return Order(
-        number=record["order_id"],
+        number=number,
         customer=record.get("customer"),
         total=Decimal(str(record.get("total", "0"))),
         currency=record.get("currency", "EUR"),
@@ -79,7 +79,7 @@ def order_for(desk: Desk, ask: Ask) -> Order | Answer:
         case Failed(reason):
             return failure(desk, reason, order=ask.order)
         case Done(record):
-            return _if_theirs(desk, order_from(record))
+            return _if_theirs(desk, order_from(ask.order, record))
 
 
 def failure(desk: Desk, reason: str, **values: Any) -> Answer:

@@ -4,11 +4,10 @@ import json
 
 from support_desk.answers import Answer, Desk
 from support_desk.asking import asks_in
+from support_desk.offices import Office
 from support_desk.playbook import Playbook
 from support_desk.protocol import Json, Request
-from support_desk.shop import Shop
 from support_desk.toolbox import Toolbox
-from support_desk.tools import Backoffice
 from support_desk.topics import TOPICS
 from support_desk.usage import cost_of, usage_of
 from support_desk.wording import language_of, load_phrases, normalised
@@ -16,26 +15,25 @@ from support_desk.wording import language_of, load_phrases, normalised
 MODEL = "rules-v1"
 
 
-def respond(request: Request, playbook: Playbook) -> Json:
-    desk = _desk(request, playbook)
+def respond(request: Request, playbook: Playbook, office: Office) -> Json:
+    desk = _desk(request, playbook, office)
     output = _output(desk, request, _answers(desk, request))
     calls = desk.toolbox.calls
     usage = usage_of(request, playbook.prompt, output, calls)
+    state = office.state()
     return {
         "output": output,
         "tool_calls": calls,
         "reasoning": desk.toolbox.reasoning,
         "usage": usage,
         "cost": cost_of(usage, playbook.prices),
-        "state": desk.toolbox.office.shop.state(),
         "model": MODEL,
-    }
+    } | ({} if state is None else {"state": state})
 
 
-def _desk(request: Request, playbook: Playbook) -> Desk:
+def _desk(request: Request, playbook: Playbook, office: Office) -> Desk:
     customer = request.state.get("customer")
     language = language_of(reversed(request.user_texts))
-    office = Backoffice(Shop(request.state), request.context)
     return Desk(
         playbook=playbook,
         toolbox=Toolbox(office, request.tools),

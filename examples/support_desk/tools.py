@@ -32,6 +32,12 @@ class Backoffice:
     shop: Shop
     context: tuple[str, ...]
 
+    def use(self, tool: str, arguments: Mapping[str, str]) -> Any:
+        return TOOLS[tool](self, **arguments)
+
+    def state(self) -> Record:
+        return self.shop.state()
+
 
 def get_order(office: Backoffice, order_id: str) -> Record:
     order = _order(office, order_id)

@@ -36,12 +36,14 @@ def _stock(desk: Desk, listing: Json) -> Json:
     if desk.playbook.products.trust_search:
         return {}
     result = desk.toolbox.call("check_stock", sku=listing["sku"])
-    return dict(result.value) if isinstance(result, Done) else {}
+    return dict(result.value) if isinstance(result, Done) else {"stock": None}
 
 
 def _line(desk: Desk, item: Json) -> str:
     money = f"{item['price']} {item.get('currency', 'EUR')}"
-    stock = item.get("stock") or 0
+    stock = item.get("stock", 0)
+    if stock is None:
+        return desk.phrases.say("stock_unknown", name=item["name"], money=money)
     if stock:
         return desk.phrases.say("in_stock", name=item["name"], money=money, stock=stock)
     if item.get("restock_on"):

@@ -11,6 +11,8 @@ from support_desk.topics.people import hand_over
 from support_desk.topics.policies import policy_for
 from support_desk.wording import normalised
 
+UNBOOKED = ("payments_down", "no_answer")
+
 
 @dataclass(frozen=True, slots=True)
 class Payment:
@@ -91,13 +93,13 @@ def _book(desk: Desk, payment: Payment) -> Done | Failed:
             amount=payment.money.amount,
             reason=payment.reason,
         )
-        if isinstance(result, Done) or result.reason != "payments_down":
+        if isinstance(result, Done) or result.reason not in UNBOOKED:
             break
     return result
 
 
 def _not_booked(desk: Desk, ask: Ask, result: Failed, number: str) -> Answer:
-    if result.reason == "payments_down" and desk.playbook.refunds.hand_over_failures:
+    if result.reason in UNBOOKED and desk.playbook.refunds.hand_over_failures:
         return hand_over(desk, ask, "refund", "high", "refund_handed_over")
     return failure(desk, result.reason, order=number)
 

@@ -1,0 +1,80 @@
+"""What there is to label in a run, and labels as the entries of a file: pure but for reading the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from agenteval_cli.case import Case
+from agenteval_cli.criteria import Criterion, criteria_of
+from agenteval_cli.endings import Answered, Facts
+from agenteval_cli.material import Material, material_of
+from agenteval_cli.records import AttemptRecord
+from agenteval_cli.store import Run, read_transcript
+
+
+class Item(msgspec.Struct, frozen=True):
+    """One statement about one attempt, to be said yes or no to."""
+
+    case: str
+    attempt: int
+    criterion: Criterion
+    material: Material
+    unstable: bool
+
+
+def items_of(run: Run, cases: Mapping[str, Case]) -> list[Item]:
+    """Every plain criterion of every attempt that was answered; first those on which the judges' votes parted.
+
+    A criterion that was edited since is left out where it was judged: the run tells of another one.
+    """
+    found = [item for attempt in run.attempts for item in _items(run, attempt, cases.get(attempt.case))]
+    return sorted(found, key=lambda item: not item.unstable)
+
+
+def entry_of(item: Item, label: str, run_id: str, by: str) -> dict[str, Any]:
+    """The label as an entry of labels/*.yaml."""
+    material = item.material
+    given: dict[str, Any] = {
+        "criterion": item.criterion.text,
+        "label": label,
+        "by": by,
+        "run": run_id,
+        "case": item.case,
+        "attempt": item.attempt,
+        "conversation": [{"role": role, "content": text} for role, text in material.before],
+        "input": material.input,
+        "output": material.output,
+        "expected_output": material.expected_output,
+        "context": material.context and list(material.context),
+        "retrieval_context": material.retrieval_context and list(material.retrieval_context),
+        "tool_calls": [_call(call) for call in material.tool_calls or ()],
+    }
+    return {key: value for key, value in given.items() if value not in (None, [], "") or key == "output"}
+
+
+def key_of(entry: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What tells two labels of one run apart."""
+    return (entry.get("run"), entry.get("case"), entry.get("attempt"), entry["criterion"], entry.get("by", ""))
+
+
+def _items(run: Run, attempt: AttemptRecord, case: Case | None) -> Iterator[Item]:
+    judged = {judgement.criterion: judgement for judgement in attempt.judgements}
+    plain = [item for item in criteria_of(case.data) if item.text and item.scale is None] if case else []
+    wanted = [item for item in plain if item.name not in judged or judged[item.name].digest == item.digest]
+    if case is None or not wanted:
+        return
+    record = read_transcript(run, attempt)
+    if record.transcript is None:
+        return
+    answered = Answered(Facts(), record.transcript, record.turns)
+    for criterion in wanted:
+        unstable = criterion.name in judged and judged[criterion.name].unstable
+        yield Item(attempt.case, attempt.attempt, criterion, material_of(case, answered, criterion.turn), unstable)
+
+
+def _call(call: Any) -> dict[str, Any]:
+    made = msgspec.to_builtins(call)
+    return {key: made[key] for key in ("name", "arguments", "result", "error") if made.get(key) is not None}

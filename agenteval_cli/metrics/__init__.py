@@ -1,0 +1,1 @@
+"""Named measures: siblings behind one interface. registry.py has them by name; only what needs one loads them."""

@@ -1,0 +1,45 @@
+"""Going on with a run that was stopped: only what is missing, and only where nothing has changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from agenteval_cli.agents import ReadyAgent
+from agenteval_cli.config import FILE_NAME
+from agenteval_cli.errors import UsageError
+from agenteval_cli.grading import GRADING
+from agenteval_cli.records import PlannedCase, RunRecord
+from agenteval_cli.repository import LoadedCase
+
+
+def refuse_changes(record: RunRecord, cases: Mapping[str, LoadedCase], agents: Mapping[str, ReadyAgent]) -> None:
+    """Raise UsageError, naming each, where a case or an agent of the run is not what it was when the run began.
+
+    `cases` are the valid cases that there are now, by ID, `agents` those of the run's agents that there are, by name.
+    """
+    changes = [*_changed_agents(record, agents), *_changed_cases(record.plan, cases)]
+    if record.grading != GRADING:
+        changes.append("the checks of this version of agenteval do not mean what those of the run meant")
+    if changes:
+        lines = "\n  ".join(changes)
+        words = f"run {record.id} cannot be gone on with; its attempts would not be of one kind:\n  {lines}"
+        raise UsageError(f"{words}\nstart a new run; with --since {record.id} it keeps what still holds")
+
+
+def _changed_agents(record: RunRecord, agents: Mapping[str, ReadyAgent]) -> Iterator[str]:
+    for before in record.agents:
+        if before.name not in agents:
+            yield f"agent '{before.name}' is not in {FILE_NAME} any more"
+        elif agents[before.name].digest != before.digest:
+            yield f"agent '{before.name}' has changed: its command, its settings, its pins or its files"
+
+
+def _changed_cases(plan: tuple[PlannedCase, ...], cases: Mapping[str, LoadedCase]) -> Iterator[str]:
+    for planned in plan:
+        loaded = cases.get(planned.case)
+        if loaded is None:
+            yield f"{planned.case} is not there any more, or its file is not valid"
+        elif loaded.digests.input != planned.digests.input:
+            yield f"{planned.case}: what the agent gets has changed"
+        elif loaded.digests.grade != planned.digests.grade:
+            yield f"{planned.case}: what is checked has changed"

@@ -1,0 +1,83 @@
+"""How alike two texts are, from 0 to 1, by four published measures. None of them knows what a text means.
+
+levenshtein  1 - edits / longer length, over characters (Levenshtein, 1966)
+token_f1     harmonic mean of precision and recall over words, as the SQuAD script has it (Rajpurkar et al., 2016)
+rouge_l      F-measure of the longest common subsequence of words (Lin, 2004), precision and recall weighing the same
+bleu         up to 4-grams, brevity penalty, exponential smoothing (Papineni et al., 2002; Chen and Cherry, 2014, no. 3)
+
+Words are runs of letters and digits, and single signs for BLEU; case is folded for token_f1 and rouge_l.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+LONGEST = 100_000  # characters: what is longer takes seconds to compare
+_ARTICLES = frozenset({"a", "an", "the"})
+_ORDER = 4
+
+
+def levenshtein(expected: str, actual: str) -> float:
+    """1 - edits / length of the longer one."""
+    from rapidfuzz.distance import Levenshtein
+
+    return Levenshtein.normalized_similarity(expected, actual)
+
+
+def token_f1(expected: str, actual: str) -> float:
+    """Shared words, each as often as both have it, without the articles a, an and the."""
+    want, got = (Counter(word for word in _words(text) if word not in _ARTICLES) for text in (expected, actual))
+    if not want or not got:
+        return float(want == got)
+    return _f1((want & got).total(), want.total(), got.total())
+
+
+def rouge_l(expected: str, actual: str) -> float:
+    """The longest common subsequence of words, held against both lengths."""
+    from rapidfuzz.distance import LCSseq
+
+    want, got = _words(expected), _words(actual)
+    return _f1(LCSseq.similarity(want, got), len(want), len(got))
+
+
+def bleu(expected: str, actual: str) -> float:
+    """One sentence against one reference; the order of n-grams is that of the answer where it is shorter than four."""
+    want, got = _signs(expected), _signs(actual)
+    if not got:
+        return float(not want)
+    logs, smooth = [], 1.0
+    for size in range(1, min(_ORDER, len(got)) + 1):
+        ours, theirs = _grams(got, size), _grams(want, size)
+        hits = (ours & theirs).total()
+        if not hits and size == 1:
+            return 0.0
+        if not hits:
+            smooth *= 2
+        logs.append(math.log((hits or 1 / smooth) / ours.total()))
+    brevity = min(0.0, 1 - len(want) / len(got))
+    return math.exp(brevity + sum(logs) / len(logs))
+
+
+MEASURES: Mapping[str, Callable[[str, str], float]] = MappingProxyType(
+    {"levenshtein": levenshtein, "token_f1": token_f1, "rouge_l": rouge_l, "bleu": bleu}
+)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.casefold())
+
+
+def _signs(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+|[^\w\s]|_", text)
+
+
+def _grams(words: Sequence[str], size: int) -> Counter[tuple[str, ...]]:
+    return Counter(tuple(words[at : at + size]) for at in range(len(words) - size + 1))
+
+
+def _f1(shared: int, want: int, got: int) -> float:
+    return 2 * shared / (want + got) if shared else 0.0

@@ -1,0 +1,62 @@
+"""What the tool server observed, put into what the agent answered: observed calls count, reported ones are a claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from agenteval_cli.endings import AgentFault, Answered, Ending, HarnessFault, OverLimit, TimedOut
+from agenteval_cli.observed_calls import Observed
+from agenteval_cli.transcript import ToolCall, Transcript
+
+
+def observed_in(ending: Ending, observed: Observed) -> Ending:
+    """How the attempt ended, in the light of what its tools saw.
+
+    A tool that could not be replayed spoils the attempt through no fault of the agent. Where the agent gave no answer
+    after it went over a limit, or made more calls than are kept, the limit is why.
+    """
+    match ending:
+        case Answered() | AgentFault() | TimedOut() if observed.broken is not None:
+            return HarnessFault(observed.broken)
+        case Answered() if observed.too_many is not None:
+            return OverLimit(ending.facts, observed.too_many)
+        case AgentFault() | TimedOut() if observed.over_limit is not None:
+            return OverLimit(ending.facts, observed.over_limit)
+        case Answered():
+            return with_observed(ending, observed)
+        case _:
+            return ending
+
+
+def with_observed(answered: Answered, observed: Observed) -> Answered:
+    """The answer with the observed calls and state, as a whole and turn by turn."""
+    whole = _seen(answered.transcript, observed.calls, observed, observed.state)
+    noted = msgspec.structs.replace(whole, notes=(*whole.notes, *_notes(observed)))
+    return msgspec.structs.replace(answered, transcript=noted, turns=tuple(_turns(answered.turns, observed)))
+
+
+def _turns(turns: tuple[Transcript, ...], observed: Observed) -> Iterator[Transcript]:
+    start = 0
+    for turn, end in zip(turns, observed.turns, strict=False):
+        yield _seen(turn, observed.calls[start : end.calls], observed, end.state)
+        start = end.calls
+    yield from turns[len(observed.turns) :]
+
+
+def _seen(transcript: Transcript, calls: tuple[ToolCall, ...], observed: Observed, state: object) -> Transcript:
+    """Where tools change the state it is the ledger; else what the agent says of its own, if it says anything."""
+    told = transcript.state
+    return msgspec.structs.replace(
+        transcript,
+        tool_calls=calls,
+        reported_calls=transcript.tool_calls,
+        observed=True,
+        state=state if observed.owns_state or told is msgspec.UNSET else told,
+    )
+
+
+def _notes(observed: Observed) -> Iterator[str]:
+    for mark in observed.marks:
+        yield f"call {mark.call}: {mark.message}" if mark.call else mark.message
