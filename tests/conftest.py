@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -29,6 +30,10 @@ input: hello
 outcome:
   - contains: hello
 """
+
+# A background job ignores interrupts, and hands that down to what it starts; our tests send them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 class Done:

@@ -183,8 +183,10 @@ def test_a_step_may_say_less_of_its_call_than_the_list() -> None:
 @pytest.mark.usefixtures("calls_are_not_graded")
 @pytest.mark.parametrize("calls", [[], [CALL | {"name": "refund"}], [CALL | {"durationMs": True}][:0], None])
 def test_a_call_that_only_a_step_knows_comes_back(calls: Any) -> None:
-    made = recording_of(toolCalls=calls, reasoningTrace=[step(toolCall=CALL)])
-    assert "tool_call" not in made["reasoning"][0]
+    given = record(actualOutput="x", toolCalls=calls, reasoningTrace=[step(toolCall=CALL)])
+    case = case_from_record(given)
+    assert record_from_case(case) == given
+    assert "tool_call" not in case["recording"]["reasoning"][0]
 
 
 @pytest.mark.parametrize("said", [None, {}])

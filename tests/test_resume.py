@@ -341,7 +341,7 @@ def test_a_small_file_system_that_is_full_can_be_made_larger_and_the_run_gone_on
     (run,) = (path for path in (repo.root / "kept").iterdir() if path.is_dir())
     stored = read_run(run)
     assert summary_of(stored.record, stored.attempts).passed == len(stored.attempts) == ALL
-    assert int(lines[3]) <= ALL + 1, "at most the attempt that could not be written ran twice"
+    assert int(lines[3]) <= ALL + 4, "at most those that were on when nothing could be written ran twice"
 
 
 # ---- clocks
