@@ -22,9 +22,10 @@ from agenteval_cli.cli.options import (
     Where,
     changed_ids,
     entered,
+    refuse_invalid,
 )
 from agenteval_cli.cli.run_options import Case, Concurrency
-from agenteval_cli.errors import ExitCode, InvalidFilesError, UsageError
+from agenteval_cli.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from agenteval_cli.grade_orders import GradeWishes
@@ -131,10 +132,7 @@ def _loaded(repository: Repository, wanted: Sequence[str]) -> Loaded:
     from agenteval_cli.repository import load
 
     loaded = load(repository)
-    valid = {item.case.id.casefold() for item in loaded.cases}
-    by_id = bool(wanted) and all(name.casefold() in valid for name in wanted)
-    if loaded.errors and not by_id:
-        raise InvalidFilesError(loaded.errors)
+    refuse_invalid(loaded, wanted)
     return loaded
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenteval_cli.errors import UsageError
+from agenteval_cli.cli.console import count, say
+from agenteval_cli.errors import InvalidFilesError, UsageError
 
 if TYPE_CHECKING:
     from agenteval_cli.repository import Loaded, Repository
@@ -69,3 +71,18 @@ def changed_ids(repository: Repository, loaded: Loaded, ref: str | None) -> froz
     from agenteval_cli.changed import changed_since
 
     return changed_since(repository, loaded.cases, ref)
+
+
+def refuse_invalid(loaded: Loaded, wanted: Sequence[str]) -> None:
+    """Raise InvalidFilesError: no case may be left out because its file is broken.
+
+    Where cases are asked for by ID the others' files may be broken: that is said, and does not matter.
+    """
+    errors = loaded.errors
+    if not errors:
+        return
+    valid = {item.case.id.casefold() for item in loaded.cases}
+    by_id = bool(wanted) and all(name.casefold() in valid for name in wanted)
+    if not by_id or any(problem.rule == "duplicate-id" for problem in errors):
+        raise InvalidFilesError(errors)
+    say(f"{count(len(errors), 'error')} in the files of other cases; see `agenteval validate`")

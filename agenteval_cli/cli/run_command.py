@@ -23,6 +23,7 @@ from agenteval_cli.cli.options import (
     Where,
     changed_ids,
     entered,
+    refuse_invalid,
 )
 from agenteval_cli.cli.run_options import (
     Against,
@@ -44,7 +45,7 @@ from agenteval_cli.cli.run_options import (
     refuse_beside_resume,
     shard_from,
 )
-from agenteval_cli.errors import ExitCode, InvalidFilesError, UsageError
+from agenteval_cli.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from agenteval_cli.ordering import Wishes
@@ -154,7 +155,7 @@ def _new(
     from agenteval_cli.ordering import new_order
     from agenteval_cli.selection import sampled, selected
 
-    _refuse_invalid(loaded, selection)
+    refuse_invalid(loaded, selection.cases)
     chosen = selected(loaded.cases, selection)
     if sample is not None:
         chosen = sampled(chosen, sample, wishes.seed)
@@ -193,21 +194,6 @@ def _failed_ids(repository: Repository, name: str | None) -> frozenset[str] | No
     run = find_run(repository, name)
     cases = summary_of(run.record, run.attempts).cases
     return frozenset(case.id.casefold() for case in cases if case.verdict != "passed")
-
-
-def _refuse_invalid(loaded: Loaded, selection: Selection) -> None:
-    """Raise InvalidFilesError: a run must not leave out a case because its file is broken.
-
-    Where cases are asked for by ID the others' files may be broken: that is said, and does not matter.
-    """
-    errors = loaded.errors
-    if not errors:
-        return
-    valid = {item.case.id.casefold() for item in loaded.cases}
-    by_id = bool(selection.cases) and all(wanted.casefold() in valid for wanted in selection.cases)
-    if not by_id or any(problem.rule == "duplicate-id" for problem in errors):
-        raise InvalidFilesError(errors)
-    say(f"{count(len(errors), 'error')} in the files of other cases; see `agenteval validate`")
 
 
 def _show_plan(order: Order, *, json: bool) -> int:
