@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 AGENTEVAL = Path(sys.executable).parent / "agenteval"
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,6 +31,11 @@ input: hello
 outcome:
   - contains: hello
 """
+
+# How quick the machine is just now is no property of the code. In CI hypothesis knows that by itself, and draws no dice.
+if not os.environ.get("CI"):
+    settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("steady")
 
 # A background job ignores interrupts, and hands that down to what it starts; our tests send them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
