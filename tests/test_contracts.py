@@ -199,7 +199,7 @@ def modules_loaded(repo: Repo, *arguments: str) -> set[str]:
 
 HEAVY = {
     *("jsonschema", "rich", "asyncio", "git", "importlib.metadata", "jinja2", "mcp", "pydantic", "jsonpath_rfc9535"),
-    *("httptools", "openai", "numpy", "rapidfuzz", "sqlite3", "http.server"),
+    *("httptools", "openai", "numpy", "rapidfuzz", "http.server"),
 }
 
 

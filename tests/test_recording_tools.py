@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -131,7 +132,9 @@ def test_what_real_tools_answered_is_in_the_case_and_answers_again_without_them(
 
 def test_a_server_that_is_started_as_a_command_is_recorded(desk: Repo) -> None:
     desk.write("server.py", COMMAND)
-    done = desk.run("run", "--case", "paid", "--record-tools", f"{sys.executable} server.py", "--ignore", "stamp")
+    done = desk.run(
+        "run", "--case", "paid", "--record-tools", f"{shlex.quote(sys.executable)} server.py", "--ignore", "stamp"
+    )
     assert done.code == 0, done
     assert "nine euros" in recorded(desk)
     assert desk.run("run", "--case", "paid").code == 0
@@ -157,7 +160,9 @@ server.run()
 def test_a_server_made_with_the_sdk_is_recorded(desk: Repo) -> None:
     pytest.importorskip("mcp", reason="the mcp SDK is not installed")
     desk.write("server.py", SDK_SERVER)
-    done = desk.run("run", "--case", "paid", "--record-tools", f"{sys.executable} server.py", "--ignore", "stamp")
+    done = desk.run(
+        "run", "--case", "paid", "--record-tools", f"{shlex.quote(sys.executable)} server.py", "--ignore", "stamp"
+    )
     assert (done.code, done.out) == (0, "get_order: 2 responses\npay: 1 response\n"), done
     assert desk.run("validate").code == 0
     assert desk.run("run", "--case", "paid").code == 0
@@ -202,7 +207,7 @@ def test_real_tools_that_go_away_in_the_middle_leave_the_case_as_it_was(desk: Re
     desk.case("paid", CASE + "tools: [{name: get_order}, {name: pay}]\n")
     before = recorded(desk)
     desk.write("server.py", COMMAND.replace('"busy" if', "sys.exit() if"))
-    done = desk.run("run", "--case", "paid", "--record-tools", f"{sys.executable} server.py")
+    done = desk.run("run", "--case", "paid", "--record-tools", f"{shlex.quote(sys.executable)} server.py")
     assert done.code == 3, done
     assert "nothing was recorded: harness_error: the handler of pay failed" in done.err
     assert recorded(desk) == before
