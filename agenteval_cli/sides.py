@@ -62,7 +62,7 @@ def known_cases(run: AnyRun) -> dict[str, Known]:
         if row is None:
             continue
         before = row.get(attempt.attempt)
-        if before is None or counts_more(cast("AttemptRecord", attempt), cast("AttemptRecord", before)):
+        if before is None or counts_more(attempt, before):
             row[attempt.attempt] = attempt
     never = SKIPPED if run.record.stopped else NEVER_ENDED
     return {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
+from typing import Protocol
 
 import msgspec
 
@@ -72,11 +73,35 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     cases_quarantined: int
 
 
+class Tried(Protocol):
+    """What tells which of two tries counts."""
+
+    @property
+    def status(self) -> str: ...
+    @property
+    def retry(self) -> int: ...
+
+
+class _Brief(msgspec.Struct, frozen=True, gc=False):
+    """What the sums need of an attempt: tens of thousands are held while a run is on."""
+
+    status: str
+    retry: int
+    outcome: str
+    trajectory: str
+    reason: str
+    first_failed: CheckResult | None
+    duration_ms: float
+    cost: str | None
+    tokens: int | None
+    reused: bool
+
+
 class Sums:
     """The attempts of a run as they come, kept only as far as the sums need them."""
 
     def __init__(self) -> None:
-        self._by_case: dict[str, dict[int, AttemptRecord]] = defaultdict(dict)
+        self._by_case: dict[str, dict[int, _Brief]] = defaultdict(dict)
 
     def add(self, attempt: AttemptRecord) -> None:
         """Take in an attempt. The last try that was graded counts; one that never ended is missing."""
@@ -111,22 +136,31 @@ def counted(attempts: Iterable[AttemptRecord]) -> dict[tuple[str, int], AttemptR
     return last
 
 
-def counts_more(attempt: AttemptRecord, before: AttemptRecord) -> bool:
+def counts_more(attempt: Tried, before: Tried) -> bool:
     """A try that was graded counts more than one that was not, and a later try more than an earlier one."""
     if before.status not in GRADED:
         return True
     return attempt.status in GRADED and attempt.retry > before.retry
 
 
-def _brief(attempt: AttemptRecord) -> AttemptRecord:
-    """The record without its checks but the decisive ones: thousands of them are held while a run is on."""
+def _brief(attempt: AttemptRecord) -> _Brief:
     open_ones = [check for check in attempt.checks if check.gates and check.result != PASSED]
     decisive = [check for check in open_ones if attempt.reason == f"{check.name}: {check.message}"]
-    telling = tuple((decisive or open_ones)[:1])
-    return msgspec.structs.replace(attempt, checks=telling, notes=(), stderr_tail="", started_at="")
+    return _Brief(
+        status=attempt.status,
+        retry=attempt.retry,
+        outcome=attempt.outcome,
+        trajectory=attempt.trajectory,
+        reason=attempt.reason,
+        first_failed=next(iter(decisive or open_ones), None),
+        duration_ms=attempt.duration_ms,
+        cost=attempt.cost,
+        tokens=attempt.total_tokens,
+        reused=attempt.reused_from is not None,
+    )
 
 
-def _case_summary(planned: PlannedCase, attempts: Mapping[int, AttemptRecord], never_began: str) -> CaseSummary:
+def _case_summary(planned: PlannedCase, attempts: Mapping[int, _Brief], never_began: str) -> CaseSummary:
     ended = [attempts[number] for number in sorted(attempts) if number <= planned.attempts]
     statuses = Counter(attempt.status for attempt in ended)
     statuses[never_began] += planned.attempts - len(ended)
@@ -148,11 +182,11 @@ def _case_summary(planned: PlannedCase, attempts: Mapping[int, AttemptRecord], n
         outcome=part_of(attempt.outcome for attempt in ended),
         trajectory=part_of(attempt.trajectory for attempt in ended),
         reason=first.reason if first else "",
-        first_failed=first.checks[0] if first and first.checks else None,
+        first_failed=first.first_failed if first else None,
         duration_ms=_mean([attempt.duration_ms for attempt in ended]),
         cost=_sum_of_costs([attempt.cost for attempt in ended]),
-        tokens=_sum_of_tokens([attempt.total_tokens for attempt in ended]),
-        reused=sum(attempt.reused_from is not None for attempt in ended),
+        tokens=_sum_of_tokens([attempt.tokens for attempt in ended]),
+        reused=sum(attempt.reused for attempt in ended),
         retried=sum(attempt.retry > 0 for attempt in ended),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import secrets
 import sys
@@ -97,7 +98,10 @@ def command(
     from agenteval_cli.selection import Selection
 
     repository = open_repository(entered(directory))
+    gc.disable()  # thousands of cases are read, and stay: nothing of them is garbage, now or later
     loaded = load(repository)
+    gc.freeze()
+    gc.enable()
     wishes = Wishes(
         agent=agent,
         attempts=attempts,
