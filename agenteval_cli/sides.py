@@ -12,7 +12,7 @@ from typing import cast
 import msgspec
 
 from agenteval_cli.outcomes import AnyAttempt, AnyRun
-from agenteval_cli.records import AttemptRecord, PlannedCase
+from agenteval_cli.records import PlannedCase
 from agenteval_cli.statistics import wilson
 from agenteval_cli.statuses import GRADED
 from agenteval_cli.summary import Tally, counts_more, named, part_of, verdict_of
