@@ -81,7 +81,7 @@ def test_yes_needs_more_than_half_of_all_votes_asked_for(answers: list[str], rul
     [("majority", "yes", True), ("mean", "yes", True), ("unanimous", "cannot_tell", True)],
 )
 def test_scores_around_the_threshold_are_unstable_and_the_rule_decides(rule: str, answer: str, unstable: bool) -> None:
-    """R32: 0.62, 0.58 and 0.61 against 0.6."""
+    """0.62, 0.58 and 0.61 against 0.6."""
     made = scored(0.62, 0.58, 0.61, rule=rule)
     assert (made.answer, made.unstable) == (answer, unstable)
     assert made.score == pytest.approx(0.6033, abs=1e-4)
@@ -266,7 +266,7 @@ def test_a_run_judges_its_attempts_and_records_how(repo: Repo) -> None:
 
 
 def test_a_judge_that_fails_makes_the_run_incomplete_and_no_regression(repo: Repo) -> None:
-    """R31: a fault of the judge is neither a pass nor a failure of the agent."""
+    """A fault of the judge is neither a pass nor a failure of the agent."""
     put(repo)
     judge_of(repo)
     assert repo.run("run").code == 0

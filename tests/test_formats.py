@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from build import json_values, steady
+from conftest import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
@@ -22,7 +23,7 @@ from agenteval_cli.reported import merged
 from agenteval_cli.transcript import ReasoningStep, ToolCall, Transcript, Usage
 
 EXAMPLES = Path(__file__).parent / "examples" / "formats"
-SAMPLES = Path(os.environ.get("AGENTEVAL_TRACE_SAMPLES", "/work/shared/traces"))
+SAMPLES = Path(os.environ.get("AGENTEVAL_TRACE_SAMPLES", ROOT.parent / "shared" / "traces"))
 NANO = 10**18  # some moment, in nanoseconds
 
 

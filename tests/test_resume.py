@@ -70,7 +70,7 @@ def record(repo: Repo) -> dict[str, Any]:
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_a_run_that_was_stopped_is_gone_on_with_where_it_was(repo: Repo, desk: Desk, how: signal.Signals) -> None:
-    """R22: a killed run is interrupted, not running for ever; nothing of it is lost and only the rest runs."""
+    """A killed run is interrupted, not running for ever; nothing of it is lost and only the rest runs."""
     was = stopped(repo, how)
     assert was.code == (-signal.SIGKILL if how == signal.SIGKILL else 130), was
     run = repo.runs()[-1]
@@ -217,7 +217,7 @@ def edited(run: Path, **changes: Any) -> None:
 
 @pytest.mark.parametrize(("name", "cut"), [("attempts.jsonl", 1), ("attempts.jsonl", 200), ("transcripts.jsonl", 40)])
 def test_a_last_line_that_was_cut_is_as_if_it_had_never_been_begun(repo: Repo, desk: Desk, name: str, cut: int) -> None:
-    """R22: the last record cut in half."""
+    """The last record cut in half."""
     stopped(repo, signal.SIGKILL)
     run = repo.runs()[-1]
     if name == "attempts.jsonl":
@@ -348,7 +348,7 @@ def test_a_small_file_system_that_is_full_can_be_made_larger_and_the_run_gone_on
 
 
 def test_a_clock_that_was_set_back_does_not_mix_up_the_order_of_runs(repo: Repo, desk: Desk) -> None:
-    """R44: the last run was made when the clock was a year ahead."""
+    """The last run was made when the clock was a year ahead."""
     desk.answers(ENDLESS)
     assert repo.run("run").code == 0
     ahead = (dt.datetime.now(dt.UTC) + dt.timedelta(days=365)).strftime("%Y%m%dT%H%M%S.%fZ-0001")
@@ -386,7 +386,7 @@ int clock_gettime(clockid_t id, struct timespec *at) {
 
 
 def test_a_clock_that_jumps_back_in_the_middle_leaves_no_negative_time(repo: Repo, desk: Desk) -> None:
-    """R44: the wall clock steps 25 s back while attempts are on."""
+    """The wall clock steps 25 s back while attempts are on."""
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("there is no C compiler to make a clock that jumps")

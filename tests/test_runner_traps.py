@@ -137,7 +137,7 @@ def test_the_request_has_nothing_of_responses_criteria_recordings_and_later_turn
     assert request["tools"] == [{"name": "look", "description": "Look", "parameters": {"type": "object"}}]
 
 
-# ---- attempts share nothing (R21)
+# ---- attempts share nothing
 
 KEEPS_NOTES = """
 import json, os, pathlib, sys
@@ -211,7 +211,7 @@ def test_an_agent_sees_a_declared_environment(repo: Repo) -> None:
     assert seen["NO_COLOR"] == "1"
 
 
-# ---- helpers, timeouts and pipes: R17
+# ---- helpers, timeouts and pipes
 
 SHELLS = {
     "started": ("sleep 600 & echo started; wait", "timeout", "started\n"),
@@ -253,7 +253,7 @@ def test_five_hundred_cases_leave_no_zombie_and_no_descriptor(repo: Repo) -> Non
     assert max(zombies for _, zombies in counts) < 100
 
 
-# ---- bytes that are not text (R18)
+# ---- bytes that are not text
 
 
 @pytest.mark.parametrize("locale", ["C", "POSIX", "C.UTF-8"])
@@ -278,7 +278,7 @@ def test_undecodable_bytes_stop_no_run_and_match_no_check(repo: Repo, locale: st
     assert all(any("not UTF-8" in note for note in attempt["notes"]) for attempt in found.values())
 
 
-# ---- colours and terminal queries (R19)
+# ---- colours and terminal queries
 
 
 def test_colours_around_an_answer_hide_nothing_from_the_checks_and_are_kept(repo: Repo) -> None:
@@ -301,7 +301,7 @@ def test_terminal_queries_before_a_json_answer_do_not_matter(repo: Repo) -> None
     assert repo.run("run").code == 0
 
 
-# ---- exit codes (R08)
+# ---- exit codes
 
 ENDS = {
     "fails": 'print(\'{"output": "x"}\')',
