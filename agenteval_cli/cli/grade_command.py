@@ -15,14 +15,15 @@ from agenteval_cli.cli.options import (
     Directory,
     Json,
     Owner,
+    Picks,
     Quiet,
     Tag,
     Tiers,
     Verbose,
     Where,
-    changed_ids,
     entered,
     refuse_invalid,
+    selection_from,
 )
 from agenteval_cli.cli.run_options import Case, Concurrency
 from agenteval_cli.errors import ExitCode, UsageError
@@ -80,7 +81,6 @@ def command(
     """
     from agenteval_cli.grade_orders import GradeWishes
     from agenteval_cli.repository import open_repository
-    from agenteval_cli.selection import Selection
 
     given = dict(zip(_SOURCES, (run, transcript, recordings, dataset), strict=True))
     _refuse_other_than_one([name for name, value in given.items() if value])
@@ -93,15 +93,8 @@ def command(
     if dataset is not None:
         return _graded(_of_dataset(repository, dataset, match, criterion or [], wishes), json, quiet, verbose)
     loaded = _loaded(repository, case or ())
-    selection = Selection(
-        tiers=tuple(tier or ()),
-        cases=tuple(case or ()),
-        tag=tag,
-        owner=owner,
-        where=tuple(where or ()),
-        changed_since=changed,
-        changed=changed_ids(repository, loaded, changed),
-    )
+    chosen = Picks(tier=tier, case=case, tag=tag, owner=owner, where=where, changed=changed)
+    selection = selection_from(repository, loaded, chosen)
     if run is not None:
         order = _of_run(repository, loaded, selection, run, wishes)
     elif transcript:

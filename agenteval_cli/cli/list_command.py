@@ -10,13 +10,14 @@ from agenteval_cli.cli.options import (
     Directory,
     Json,
     Owner,
+    Picks,
     Quiet,
     Tag,
     Tiers,
     Verbose,
     Where,
-    changed_ids,
     entered,
+    selection_from,
 )
 from agenteval_cli.errors import ExitCode
 
@@ -40,18 +41,12 @@ def command(
     Example: agenteval list --tag 'billing and not slow'
     """
     from agenteval_cli.repository import load, open_repository
-    from agenteval_cli.selection import Selection, selected
+    from agenteval_cli.selection import selected
 
     repository = open_repository(entered(directory))
     loaded = load(repository)
-    selection = Selection(
-        tiers=tuple(tier or ()),
-        tag=tag,
-        owner=owner,
-        where=tuple(where or ()),
-        changed_since=changed,
-        changed=changed_ids(repository, loaded, changed),
-    )
+    picks = Picks(tier=tier, tag=tag, owner=owner, where=where, changed=changed)
+    selection = selection_from(repository, loaded, picks)
     chosen = selected(loaded.cases, selection)
     if json:
         cases = [

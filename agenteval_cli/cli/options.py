@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
@@ -15,6 +15,7 @@ from agenteval_cli.errors import InvalidFilesError, UsageError
 
 if TYPE_CHECKING:
     from agenteval_cli.repository import Loaded, Repository
+    from agenteval_cli.selection import Selection
 
 
 class Tier(StrEnum):
@@ -64,6 +65,36 @@ def _settle_the_index(directory: str) -> None:
         os.environ["GIT_INDEX_FILE"] = str(Path(index).absolute())
 
 
+class Picks(TypedDict, total=False):
+    """The options that pick cases, by their parameter's name."""
+
+    tier: list[Tier] | None
+    case: list[str] | None
+    tag: str | None
+    owner: str | None
+    where: list[str] | None
+    failed: str | None
+    changed: str | None
+
+
+def selection_from(repository: Repository, loaded: Loaded, picks: Picks) -> Selection:
+    """What the options ask for."""
+    from agenteval_cli.selection import Selection
+
+    changed = picks.get("changed")
+    return Selection(
+        tiers=tuple(picks.get("tier") or ()),
+        cases=tuple(picks.get("case") or ()),
+        tag=picks.get("tag"),
+        owner=picks.get("owner"),
+        where=tuple(picks.get("where") or ()),
+        changed_since=changed,
+        changed=changed_ids(repository, loaded, changed),
+        failed_in=picks.get("failed"),
+        failed=_failed_ids(repository, picks.get("failed")),
+    )
+
+
 def changed_ids(repository: Repository, loaded: Loaded, ref: str | None) -> frozenset[str] | None:
     """The cases that --changed asks for; None where it was not given."""
     if ref is None:
@@ -71,6 +102,18 @@ def changed_ids(repository: Repository, loaded: Loaded, ref: str | None) -> froz
     from agenteval_cli.changed import changed_since
 
     return changed_since(repository, loaded.cases, ref)
+
+
+def _failed_ids(repository: Repository, name: str | None) -> frozenset[str] | None:
+    """The folded IDs of the cases that did not pass in the run; None where none was named."""
+    if name is None:
+        return None
+    from agenteval_cli.lookup import find_run
+    from agenteval_cli.summary import summary_of
+
+    run = find_run(repository, name)
+    cases = summary_of(run.record, run.attempts).cases
+    return frozenset(case.id.casefold() for case in cases if case.verdict != "passed")
 
 
 def refuse_invalid(loaded: Loaded, wanted: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ import os
 import secrets
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,14 +17,15 @@ from agenteval_cli.cli.options import (
     Directory,
     Json,
     Owner,
+    Picks,
     Quiet,
     Tag,
     Tiers,
     Verbose,
     Where,
-    changed_ids,
     entered,
     refuse_invalid,
+    selection_from,
 )
 from agenteval_cli.cli.run_options import (
     Against,
@@ -34,6 +35,7 @@ from agenteval_cli.cli.run_options import (
     Case,
     Concurrency,
     Confirm,
+    Draw,
     Failed,
     Ignore,
     RecordTools,
@@ -44,6 +46,7 @@ from agenteval_cli.cli.run_options import (
     Since,
     budget,
     refuse_beside_resume,
+    refuse_what_does_not_go_together,
     shard_from,
 )
 from agenteval_cli.errors import ExitCode, UsageError
@@ -52,7 +55,6 @@ if TYPE_CHECKING:
     from agenteval_cli.ordering import Wishes
     from agenteval_cli.repository import Loaded, Repository
     from agenteval_cli.runner import Ended, Order
-    from agenteval_cli.selection import Selection
     from agenteval_cli.store import Run
 
 
@@ -93,55 +95,15 @@ def command(
 
     Example: agenteval run --tier smoke
     """
-    from agenteval_cli.ordering import Wishes
-    from agenteval_cli.repository import load, open_repository
-    from agenteval_cli.selection import Selection
+    from agenteval_cli.repository import open_repository
 
+    picks = Picks(tier=tier, case=case, tag=tag, owner=owner, where=where, failed=failed, changed=changed)
+    draw = Draw(sample=sample, shard=shard, agent=agent, attempts=attempts, since=since, seed=seed)
+    refuse_what_does_not_go_together(draw, confirm=confirm, against=against, record_tools=record_tools, ignore=ignore)
+    spend = budget(fail_fast=fail_fast, cost=budget_cost, time=budget_time)
+    how = {"shuffle": shuffle, "concurrency": concurrency, "retries": retry_errors, "budget": spend}
     repository = open_repository(entered(directory))
-    gc.disable()  # thousands of cases are read, and stay: nothing of them is garbage, now or later
-    loaded = load(repository)
-    gc.freeze()
-    gc.enable()
-    wishes = Wishes(
-        agent=agent,
-        attempts=attempts,
-        shard=shard_from(shard),
-        seed=secrets.randbits(31) if seed is None else seed,
-        shuffle=shuffle,
-        concurrency=concurrency,
-        retries=retry_errors,
-        budget=budget(fail_fast=fail_fast, cost=budget_cost, time=budget_time),
-    )
-    if sample is not None and shard is not None and seed is None:
-        raise UsageError("--sample with --shard needs a --seed, so that every shard draws the same sample")
-    if resume is not None:
-        picks = {"--tier": tier, "--case": case, "--tag": tag, "--owner": owner, "--where": where, "--failed": failed}
-        refuse_beside_resume(
-            {
-                **picks,
-                "--changed": changed,
-                "--sample": sample,
-                "--shard": shard,
-                "--agent": agent,
-                "--attempts": attempts,
-                "--since": since,
-                "--seed": seed,
-            }
-        )
-        order = _resumed(repository, loaded, resume, wishes)
-    else:
-        selection = Selection(
-            tiers=tuple(tier or ()),
-            cases=tuple(case or ()),
-            tag=tag,
-            owner=owner,
-            where=tuple(where or ()),
-            changed_since=changed,
-            changed=changed_ids(repository, loaded, changed),
-            failed_in=failed,
-            failed=_failed_ids(repository, failed),
-        )
-        order = _new(repository, loaded, selection, sample, wishes, since)
+    order = _order(repository, picks, draw, resume, how)
     if dry_run:
         return _show_plan(order, json=json)
     if record_tools is not None:
@@ -153,17 +115,47 @@ def command(
     return _run(order, json=json, quiet=quiet, verbose=verbose)
 
 
-def _new(
-    repository: Repository, loaded: Loaded, selection: Selection, sample: int | None, wishes: Wishes, since: str | None
-) -> Order:
+def _order(repository: Repository, picks: Picks, draw: Draw, resume: str | None, how: dict[str, Any]) -> Order:
+    """The order for the runner: the rest of a run that was stopped, or a new one."""
+    from agenteval_cli.ordering import Wishes
+
+    loaded = _loaded(repository)
+    seed = draw["seed"]
+    wishes = Wishes(
+        agent=draw["agent"],
+        attempts=draw["attempts"],
+        shard=shard_from(draw["shard"]),
+        seed=secrets.randbits(31) if seed is None else seed,
+        **how,
+    )
+    if resume is None:
+        return _new(repository, loaded, picks, draw, wishes)
+    refuse_beside_resume({**picks, **draw})
+    return _resumed(repository, loaded, resume, wishes)
+
+
+def _loaded(repository: Repository) -> Loaded:
+    """Every case. Thousands are read, and stay: nothing of them is garbage, now or later."""
+    from agenteval_cli.repository import load
+
+    gc.disable()
+    try:
+        return load(repository)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def _new(repository: Repository, loaded: Loaded, picks: Picks, draw: Draw, wishes: Wishes) -> Order:
     from agenteval_cli.ordering import new_order
     from agenteval_cli.selection import sampled, selected
 
+    selection = selection_from(repository, loaded, picks)
     refuse_invalid(loaded, selection.cases)
     chosen = selected(loaded.cases, selection)
-    if sample is not None:
-        chosen = sampled(chosen, sample, wishes.seed)
-    earlier = None if since is None else _run_with_attempts(repository, since)
+    if draw["sample"] is not None:
+        chosen = sampled(chosen, draw["sample"], wishes.seed)
+    earlier = None if draw["since"] is None else _run_with_attempts(repository, draw["since"])
     return new_order(repository, loaded, chosen, wishes, os.environ, earlier)
 
 
@@ -186,18 +178,6 @@ def _resumed(repository: Repository, loaded: Loaded, name: str, wishes: Wishes) 
     if run.torn_lines:
         say("the last line of attempts.jsonl was cut off and is ignored; its attempt runs again")
     return resumed_order(repository, loaded, run, wishes, os.environ)
-
-
-def _failed_ids(repository: Repository, name: str | None) -> frozenset[str] | None:
-    """The folded IDs of the cases that did not pass in the run; None where none was named."""
-    if name is None:
-        return None
-    from agenteval_cli.lookup import find_run
-    from agenteval_cli.summary import summary_of
-
-    run = find_run(repository, name)
-    cases = summary_of(run.record, run.attempts).cases
-    return frozenset(case.id.casefold() for case in cases if case.verdict != "passed")
 
 
 def _show_plan(order: Order, *, json: bool) -> int:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
@@ -78,8 +78,38 @@ def budget(*, fail_fast: bool, cost: str | None, time: str | None) -> Budget:
     return Budget(fail_fast=fail_fast, cost=most, seconds=None if time is None else seconds(time))
 
 
+class Draw(TypedDict):
+    """The options that make a new run what it is, besides those that pick cases, by their parameter's name."""
+
+    sample: int | None
+    shard: str | None
+    agent: str | None
+    attempts: int | None
+    since: str | None
+    seed: int | None
+
+
+def refuse_what_does_not_go_together(
+    draw: Draw,
+    *,
+    confirm: int | None,
+    against: str | None,
+    record_tools: str | None,
+    ignore: Sequence[str] | None,
+) -> None:
+    """Raise UsageError where an option would say nothing, or something else than is meant."""
+    if draw["sample"] is not None and draw["shard"] is not None and draw["seed"] is None:
+        raise UsageError("--sample with --shard needs a --seed, so that every shard draws the same sample")
+    if against is not None and confirm is None:
+        raise UsageError("--against says which run --confirm compares with; give --confirm N too")
+    if ignore and record_tools is None:
+        raise UsageError("--ignore is for --record-tools; leave it out")
+    if confirm is not None and record_tools is not None:
+        raise UsageError("--record-tools keeps no run, so there is nothing to --confirm; leave one out")
+
+
 def refuse_beside_resume(options: Mapping[str, object]) -> None:
-    """Raise UsageError where an option would change the plan of a run that is gone on with."""
-    given = [name for name, value in options.items() if value not in (None, [])]
+    """Raise UsageError where an option, by its name, would change the plan of a run that is gone on with."""
+    given = [f"--{name}" for name, value in options.items() if value not in (None, [])]
     if given:
         raise UsageError(f"--resume goes on with the run's own plan; leave out {', '.join(given)}")
