@@ -223,3 +223,17 @@ def test_two_runs_at_once_keep_apart(repo: Repo) -> None:
     ids = {json.loads(process.communicate(timeout=60)[0])["run"] for process in started}
     assert len(ids) == 3
     assert len(repo.runs()) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--against", "latest"], "give --confirm N too"),
+        (["--ignore", "id"], "--ignore is for --record-tools"),
+        (["--confirm", "3", "--record-tools", "cat"], "leave one out"),
+        (["--sample", "1", "--shard", "1/2"], "needs a --seed"),
+    ],
+)
+def test_an_option_that_would_say_nothing_is_refused(repo: Repo, options: list[str], said: str) -> None:
+    done = repo.run("run", *options)
+    assert (done.code, said in done.err, repo.runs()) == (2, True, [])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -93,8 +93,8 @@ def _commits(root: Path, turn: Turn) -> list[LogEntry] | None:
 def _facts(found: CaseHistory, commits: list[list[LogEntry] | None]) -> dict[str, object]:
     import msgspec
 
-    facts: dict[str, object] = msgspec.to_builtins(found)
-    shown = facts["turns"][-len(commits) :] if commits else []  # type: ignore[index]
+    facts: dict[str, Any] = msgspec.to_builtins(found)
+    shown = facts["turns"][-len(commits) :] if commits else []
     facts["turns"] = [{**turn, "commits": msgspec.to_builtins(each)} for turn, each in zip(shown, commits, strict=True)]
     return facts
 
