@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from agenteval_cli.attempt_records import Records
 from agenteval_cli.config import DEFAULT_CONCURRENCY
-from agenteval_cli.schedule import Agenda, Job
+from agenteval_cli.schedule import Agenda, Brakes, Job
 from agenteval_cli.statuses import STATUSES
 from agenteval_cli.trying import Work, tried
 
@@ -24,9 +24,10 @@ SWEEP_EVERY = 1.0  # seconds
 class Crew:
     """Works an agenda off. Iterating gives what has ended, a batch at a time, until all of it has."""
 
-    def __init__(self, work: Work, agenda: Agenda) -> None:
+    def __init__(self, work: Work, agenda: Agenda, brakes: Brakes) -> None:
         self._work = work
         self._agenda = agenda
+        self._brakes = brakes
         self._done: queue.SimpleQueue[Records | BaseException | None] = queue.SimpleQueue()
         self._room = threading.Semaphore(work.concurrency) if work.concurrency else contextlib.nullcontext()
         self._threads = [
@@ -93,7 +94,8 @@ class Crew:
         """An attempt, and again where it ended in an error and may be retried. Each try is put down."""
         for retry in range(self._work.retries + 1):
             records = tried(self._work, job, retry)
+            may_retry = STATUSES[records[0].status].retry
+            self._brakes.seen(records[0], retried=may_retry and retry < self._work.retries)
             self._done.put(records)
-            over = self._work.means.processes.cancel.requested or self._agenda.is_over
-            if over or not STATUSES[records[0].status].retry:
+            if not may_retry or self._work.means.processes.cancel.requested or self._brakes.why():
                 break

@@ -27,7 +27,7 @@ from agenteval_cli.repository import LoadedCase
 from agenteval_cli.run_writer import RunWriter
 from agenteval_cli.schedule import Agenda, Brakes, Budget, jobs_of
 from agenteval_cli.sessions import Means
-from agenteval_cli.statuses import GRADED, STATUSES
+from agenteval_cli.statuses import GRADED
 from agenteval_cli.summary import RunSummary, Sums, counted
 from agenteval_cli.trying import Work, now
 from agenteval_cli.watching import Watcher
@@ -113,9 +113,8 @@ def _run(order: Order, writer: RunWriter, cancel: Cancel, watcher: Watcher) -> t
             done.add(key)
             watcher.attempt(attempt)
     agenda = Agenda(jobs_of(order.record.plan, done, order.shuffle), brakes.why)
-    for attempt in _executed(order, agenda, writer, cancel, watcher):
+    for attempt in _executed(order, agenda, brakes, writer, cancel, watcher):
         sums.add(attempt)
-        brakes.seen(attempt, retried=attempt.retry < order.retries and STATUSES[attempt.status].retry)
         watcher.attempt(attempt)
     if brakes.without_cost:
         watcher.note(f"{brakes.without_cost} attempts reported no cost, which --budget-cost did not see")
@@ -135,7 +134,7 @@ def _kept(order: Order, writer: RunWriter) -> Iterator[AttemptRecord]:
 
 
 def _executed(
-    order: Order, agenda: Agenda, writer: RunWriter, cancel: Cancel, watcher: Watcher
+    order: Order, agenda: Agenda, brakes: Brakes, writer: RunWriter, cancel: Cancel, watcher: Watcher
 ) -> Iterator[AttemptRecord]:
     """The attempts of the agenda as they end, each on disk before it is told of."""
     mark = secrets.token_hex(8)
@@ -161,7 +160,7 @@ def _executed(
             watcher=watcher,
             judges=judges,
         )
-        for batch in Crew(work, agenda):
+        for batch in Crew(work, agenda, brakes):
             yield from writer.append(batch)
     finally:
         judges.close()

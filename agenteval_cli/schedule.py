@@ -59,11 +59,6 @@ class Agenda:
         """How many jobs each agent has left."""
         return {agent: len(jobs) for agent, jobs in self._by_agent.items()}
 
-    @property
-    def is_over(self) -> bool:
-        """Whether nothing more is to begin."""
-        return bool(self._stopped())
-
     def take(self, agent: str) -> Job | None:
         """The agent's next job; None where there is none, or none is to begin any more."""
         with self._lock:
@@ -80,9 +75,13 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Brakes:
-    """Says why no further attempt is to begin, once there is a reason. What is running goes on to its end."""
+    """Says why no further attempt is to begin, once there is a reason. What is running goes on to its end.
+
+    The thread that worked an attempt tells of it before it takes the next: what is spent does not wait for the writer.
+    """
 
     def __init__(self, budget: Budget, plan: Sequence[PlannedCase]) -> None:
+        self._lock = threading.Lock()
         self._budget = budget
         self._ends = None if budget.seconds is None else time.monotonic() + budget.seconds
         self._spent = Decimal(0)
@@ -94,12 +93,13 @@ class Brakes:
 
     def seen(self, attempt: AttemptRecord, *, retried: bool = False) -> None:
         """Count an attempt that has ended. One that is tried again has cost what it cost, and failed nothing yet."""
-        if self._budget.cost is not None and attempt.reused_from is None:
-            self._count_cost(attempt.cost)
-        if attempt.case in self._room and STATUSES[attempt.status].counts and not retried:
-            self._room[attempt.case] -= 1
-            if self._room[attempt.case] < 0:
-                self._stop(f"--fail-fast: {attempt.case} has failed")
+        with self._lock:
+            if self._budget.cost is not None and attempt.reused_from is None:
+                self._count_cost(attempt.cost)
+            if attempt.case in self._room and STATUSES[attempt.status].counts and not retried:
+                self._room[attempt.case] -= 1
+                if self._room[attempt.case] < 0:
+                    self._stop(f"--fail-fast: {attempt.case} has failed")
 
     def why(self) -> str | None:
         """The reason to stop, in words; None while there is none."""

@@ -122,7 +122,6 @@ def test_nothing_is_handed_out_once_the_run_is_stopped() -> None:
     agenda = Agenda(jobs_of([planned("a", 3)]), lambda: "over" if next(calls) else None)
     assert agenda.take("support") is not None
     assert agenda.take("support") is None
-    assert agenda.is_over
     assert agenda.sizes() == {"support": 2}
 
 
