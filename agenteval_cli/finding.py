@@ -16,7 +16,8 @@ class CheckResult(msgspec.Struct, frozen=True, omit_defaults=True):
     """One decided assertion of one attempt.
 
     `result` is passed, failed, no_evidence (what it needs was not reported) or error (it could not be decided).
-    `scores` are ratios from 0 to 1 that are told beside the result, and decide nothing.
+    `scores` are ratios from 0 to 1 that are told beside the result, and decide nothing. `turn` is that of the
+    conversation, from 1; None where it is about the whole.
     """
 
     name: str
@@ -28,6 +29,7 @@ class CheckResult(msgspec.Struct, frozen=True, omit_defaults=True):
     severity: str = "error"
     note: str = ""
     scores: dict[str, float] | None = None
+    turn: int | None = None
 
     @property
     def gates(self) -> bool:

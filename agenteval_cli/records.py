@@ -12,6 +12,7 @@ from agenteval_cli.endings import Facts
 from agenteval_cli.finding import CheckResult
 from agenteval_cli.git import GitState
 from agenteval_cli.judgement import Judgement
+from agenteval_cli.talk import Replay, Talk
 from agenteval_cli.transcript import Transcript
 
 RUN_FORMAT = 2
@@ -36,6 +37,14 @@ class AgentRecord(msgspec.Struct, frozen=True):
 
 class JudgeRecord(msgspec.Struct, frozen=True):
     """A judge that the run's cases needed: its command, or the model at an endpoint, and the digest of all of it."""
+
+    name: str
+    asked: str
+    digest: str
+
+
+class UserRecord(msgspec.Struct, frozen=True):
+    """Who simulated users: its command, the model at an endpoint or `scripted`, and the digest of all of it."""
 
     name: str
     asked: str
@@ -79,9 +88,9 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """run.json. `counts` has every status by name; `not_selected` are the cases that exist but were not asked for.
 
     `shard` is which part of how many this run is, `merged` the runs it was put together from, `since` the run whose
-    attempts it kept where nothing had changed, `stopped` why it skipped the rest, `resumed_at` when it was gone on
-    with. `confirms` is there in a run of fresh attempts only; `confirmed_by` are those that the run was confirmed by,
-    the one with the agent of the base and the one with its own.
+    attempts it kept where nothing had changed, `replays` the one whose users' words it said again, `stopped` why it
+    skipped the rest, `resumed_at` when it was gone on with. `confirms` is there in a run of fresh attempts only;
+    `confirmed_by` are those that the run was confirmed by, the one with the agent of the base and the one with its own.
 
     A `graded` run has started no agent: its answers were there already. They are those of the run `graded_from`, whose
     agents are the run's; where that is None its one agent is called recordings, transcripts or dataset, has no command
@@ -98,6 +107,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     git: GitState
     agents: tuple[AgentRecord, ...]
     judges: tuple[JudgeRecord, ...] = ()
+    users: tuple[UserRecord, ...] = ()
     platform: Platform
     seed: int
     min_pass_rate: float
@@ -107,6 +117,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     shard: tuple[int, int] | None = None
     merged: tuple[str, ...] = ()
     since: str | None = None
+    replays: str | None = None
     stopped: str | None = None
     resumed_at: tuple[str, ...] = ()
     confirms: Confirms | None = None
@@ -126,7 +137,9 @@ class AttemptRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """One line of attempts.jsonl: a fact, written when the attempt ended and never changed.
 
     `retry` counts the tries before this one that ended in an error. `reused_from` is the run whose attempt this is;
-    `regraded` says that only its transcript was kept and the checks were made anew.
+    `regraded` says that only its transcript was kept and the checks were made anew. `turns` counts the answered turns
+    of a conversation, None where there is only one; `stop` is why one with a simulated user stopped, `replay` whose
+    words it was replayed with.
     """
 
     format: int
@@ -150,6 +163,9 @@ class AttemptRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     exit_code: int | None = None
     signal: int | None = None
     stderr_tail: str = ""
+    turns: int | None = None
+    stop: str | None = None
+    replay: Replay | None = None
     latency_ms: float | None = None
     steps: int | None = None
     tool_calls: int | None = None
@@ -163,7 +179,8 @@ class AttemptRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 class TranscriptRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line of transcripts.jsonl: what the agent got and gave. Raw output that is not UTF-8 is in base64.
 
-    `turns` has the transcript of each turn where the case is a script of several.
+    `turns` has the transcript of each answered turn where there are several; they are there without a `transcript` of
+    the whole where a later turn got no answer. `talk` is the user's side of them.
     """
 
     format: int
@@ -172,6 +189,7 @@ class TranscriptRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     request: dict[str, Any]
     transcript: Transcript | None = None
     turns: tuple[Transcript, ...] = ()
+    talk: Talk | None = None
     stdout: str | None = None
     stdout_base64: str | None = None
     stdout_size: int = 0

@@ -1,0 +1,100 @@
+"""A simulated user as a case describes it: a frozen value, pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from agenteval_cli.talk import Exchange
+
+MAX_TURNS = 10  # where the case says nothing
+_NAMED = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """What a scripted user says to an answer that `when` matches; to any where it is UNSET, even before the first.
+
+    With `done` these are the last words, or without `say` there are none. `times` None is any number.
+    """
+
+    when: Any = UNSET
+    say: Any = None
+    done: bool = False
+    times: int | None = None
+
+
+class Role(msgspec.Struct, frozen=True, kw_only=True):
+    """Who the user is, all that a simulated one is told, and nothing of what is expected of the agent.
+
+    `before` is what was said before the simulation begins; `user` is who of the configuration plays it, None the
+    default; `script` is the case's own, for a scripted user.
+    """
+
+    user_prompt: str
+    opening: str | None = None
+    knows: dict[str, Any] = {}
+    must_not_reveal: tuple[str, ...] = ()
+    ends_when: str | None = None
+    max_turns: int = MAX_TURNS
+    user: str | None = None
+    script: tuple[Rule, ...] = ()
+    before: tuple[Exchange, ...] = ()
+
+
+def role_of(data: Mapping[str, Any]) -> Role | None:
+    """The role in a case's data; None where nobody is simulated."""
+    given = data.get("simulation")
+    if given is None:
+        return None
+    return Role(
+        user_prompt=given["user_prompt"],
+        opening=given.get("opening"),
+        knows=given.get("knows", {}),
+        must_not_reveal=tuple(given.get("must_not_reveal", ())),
+        ends_when=given.get("ends_when"),
+        max_turns=int(given.get("max_turns", MAX_TURNS)),
+        user=given.get("user"),
+        script=rules_from(given.get("script", ())),
+        before=tuple(_exchanges(data.get("conversation", ()))),
+    )
+
+
+def rules_from(data: Any) -> tuple[Rule, ...]:
+    """The rules of a script as the case or the configuration writes them."""
+    return tuple(
+        Rule(
+            when=rule.get("when", UNSET),
+            say=rule.get("say"),
+            done=rule.get("done", False),
+            times=int(rule["times"]) if "times" in rule else None,
+        )
+        for rule in data
+    )
+
+
+def told(text: Any, knows: Mapping[str, Any]) -> Any:
+    """A text of a script with {{name}} replaced by what the user knows of that name."""
+    if not isinstance(text, str):
+        return text
+    return _NAMED.sub(lambda found: _as_text(knows[found[1]]) if found[1] in knows else found[0], text)
+
+
+def _exchanges(messages: Any) -> list[Exchange]:
+    """The user's words before, each with the answers up to the next of them."""
+    found: list[Exchange] = []
+    for message in messages:
+        if message["role"] == "user":
+            found.append(Exchange(message.get("content"), None))
+        elif message["role"] == "assistant":
+            user = found.pop().user if found and found[-1].agent is None else None
+            found.append(Exchange(user, message.get("content")))
+    return found
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,64 @@
+"""The user's side of a conversation: what was said turn by turn, who said it, and why it stopped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+USER_DONE = "user_done"
+MAX_TURNS = "max_turns"
+AGENT_ENDED = "agent_ended"
+LOOP = "loop"
+REPLAY_OVER = "replay_over"
+STOPS = (USER_DONE, MAX_TURNS, AGENT_ENDED, LOOP, REPLAY_OVER)
+
+
+class Exchange(msgspec.Struct, frozen=True):
+    """One turn: what the user said, and what the agent answered."""
+
+    user: Any
+    agent: Any
+
+
+class UserCall(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One time a simulated user was asked, before which turn (from 1), and its reply word for word.
+
+    `fault` is why the reply was none. `cost` is decimal text; what the user does not tell of itself is None.
+    """
+
+    turn: int
+    reply: str = ""
+    fault: str = ""
+    seconds: float = 0.0
+    model: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: str | None = None
+
+
+class Replay(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The attempt of another run whose user's words were said again.
+
+    `apart_at` is the first turn (from 1) whose words may not fit any more, since the answer before it is another one
+    than they were said to; `why` tells both. None where all of them fit.
+    """
+
+    run: str
+    attempt: int
+    apart_at: int | None = None
+    why: str = ""
+
+
+class Talk(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """The user's side of several turns.
+
+    `said` has one entry a turn, the last of them perhaps without an answer. `user` names who was simulated, and is
+    empty where the case has a script. `stop` is one of STOPS for a simulated user that came to an end.
+    """
+
+    said: tuple[Any, ...] = ()
+    user: str = ""
+    stop: str | None = None
+    calls: tuple[UserCall, ...] = ()
+    replay: Replay | None = None

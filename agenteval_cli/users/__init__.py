@@ -1,0 +1,1 @@
+"""Simulated users: a command, an endpoint or a script behind one interface."""
