@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from build import case
 from judge_programs import (
     HEAD,
     JSON_SCHEMA,
@@ -20,11 +21,14 @@ from judge_programs import (
     judging,
     nonce_in,
     opened,
+    rated,
     says,
     verdict,
 )
 
+from agenteval_cli.endings import Answered, Facts
 from agenteval_cli.process import Cancel
+from agenteval_cli.transcript import Transcript
 
 CRITERION = ["It names a refund."]
 
@@ -294,6 +298,164 @@ def test_a_server_without_schemas_is_asked_in_words(tmp_path: Path) -> None:
     assert JSON_SCHEMA[0] not in api.requests[-1]
 
 
+# ---- ratings, weighed by the probabilities of tokens
+
+RUBRIC = [{"text": "Is clear.", "scale": [1, 5], "threshold": 0.7}]
+CHANCES = {"4": 0.5, "5": 0.3, "3": 0.15, " ": 0.05}
+WEIGHED = (0.5 * 3 + 0.3 * 4 + 0.15 * 2) / 0.95 / 4
+
+
+def test_a_rating_is_weighed_by_how_probable_the_others_were(tmp_path: Path) -> None:
+    with Api(lambda request: rated(request, 4, CHANCES)) as api, opened(endpoint(api.url), tmp_path) as judges:
+        found = only(judged(judges, RUBRIC))
+    (request,) = api.requests
+    assert (request["logprobs"], request["top_logprobs"]) == (True, 20)
+    assert found.score == pytest.approx(WEIGHED, abs=1e-5)
+    assert found.answer == "yes"
+    assert found.reason.startswith("4 on 1 to 5, 4.16 weighed by token probabilities: So 2 be it.")
+    assert found.votes[0].calls[0].weights == pytest.approx(
+        {"3": 0.15 / 0.95, "4": 0.5 / 0.95, "5": 0.3 / 0.95}, abs=1e-5
+    )
+
+
+def test_only_ratings_are_asked_for_with_probabilities(tmp_path: Path) -> None:
+    with Api(verdict) as api, opened(endpoint(api.url), tmp_path) as judges:
+        call = only(judged(judges, CRITERION)).votes[0].calls[0]
+    assert "logprobs" not in api.requests[0]
+    assert call.weights is None
+
+
+@pytest.mark.parametrize(
+    "logprobs",
+    [
+        None,
+        {"content": None},
+        {"content": []},
+        {"content": [{"token": "4"}]},
+        {"content": "4"},
+        {"tokens": ["4"], "token_logprobs": [0.0]},
+        {"content": [{"token": "another text", "bytes": None, "logprob": 0.0, "top_logprobs": []}]},
+        {"content": [{"token": "4", "bytes": [999], "logprob": 0.0, "top_logprobs": []}]},
+    ],
+)
+def test_where_probabilities_are_not_told_the_rating_counts_as_it_was_said(logprobs: Any, tmp_path: Path) -> None:
+    def replies(request: dict[str, Any]) -> Any:
+        made = rated(request, 4)
+        made["choices"][0]["logprobs"] = logprobs
+        return made
+
+    with Api(replies) as api, opened(endpoint(api.url), tmp_path) as judges:
+        found = only(judged(judges, RUBRIC))
+    assert (found.score, found.votes[0].calls[0].weights) == (0.75, None)
+    assert found.reason == "4 on 1 to 5: So 2 be it."
+
+
+def refusing(*unknown: str) -> Any:
+    def replies(request: dict[str, Any]) -> Any:
+        if any(name in request for name in unknown):
+            return 400, {"error": {"message": f"unknown parameter {unknown}"}}, {}
+        return rated(request, 4, CHANCES if "logprobs" in request else None)
+
+    return replies
+
+
+@pytest.mark.parametrize(
+    ("unknown", "asked", "score"),
+    [
+        (("logprobs",), [(True, True), (True, False), (True, False)], 0.75),
+        (("response_format",), [(True, True), (True, False), (False, True), (False, True)], WEIGHED),
+        (
+            ("logprobs", "response_format"),
+            [(True, True), (True, False), (False, True), (False, False), (False, False)],
+            0.75,
+        ),
+    ],
+)
+def test_what_a_server_does_not_take_is_left_out_from_then_on(
+    unknown: Any, asked: Any, score: Any, tmp_path: Path
+) -> None:
+    with Api(refusing(*unknown)) as api, opened(endpoint(api.url), tmp_path) as judges:
+        first, second = only(judged(judges, RUBRIC)), only(judged(judges, RUBRIC, "No."))
+    assert [("response_format" in request, "logprobs" in request) for request in api.requests] == asked
+    assert first.score == second.score == pytest.approx(score, abs=1e-5)
+
+
+def test_probabilities_are_not_asked_for_where_the_parameters_say_so(tmp_path: Path) -> None:
+    judge = endpoint("", parameters={"logprobs": False, "top_logprobs": None})
+    with Api(lambda request: rated(request, 4)) as api:
+        judge = endpoint(api.url, parameters={"logprobs": False, "top_logprobs": None})
+        with opened(judge, tmp_path) as judges:
+            judged(judges, RUBRIC)
+    assert (api.requests[0]["logprobs"], api.requests[0]["top_logprobs"]) == (False, None)
+
+
+def test_weights_are_kept_in_the_cache(tmp_path: Path) -> None:
+    with Api(lambda request: rated(request, 4, CHANCES)) as api:
+        for _ in range(2):
+            with opened(endpoint(api.url, cache=True), tmp_path) as judges:
+                found = only(judged(judges, RUBRIC))
+    assert len(api.requests) == 1
+    assert found.votes[0].calls[0].cached
+    assert found.score == pytest.approx(WEIGHED, abs=1e-5)
+
+
+def test_what_is_no_verdict_is_not_weighed(tmp_path: Path) -> None:
+    with (
+        Api(lambda request: rated(request, 9, {"9": 0.2, "4": 0.8})) as api,
+        opened(endpoint(api.url), tmp_path) as judges,
+    ):
+        found = only(judged(judges, RUBRIC))
+    assert (found.answer, found.score, found.votes[0].calls[0].weights) == ("none", None, None)
+
+
+# ---- several questions at once
+
+
+def test_questions_that_do_not_need_each_other_are_asked_at_the_same_time(tmp_path: Path) -> None:
+    """Four may be asked at once; three votes of ten turns each never wait for each other, and all come back in order."""
+    lock, now, most = threading.Lock(), [0], [0]
+
+    def replies(request: dict[str, Any]) -> Any:
+        with lock:
+            now[0] += 1
+            most[0] = max(most[0], now[0])
+        time.sleep(0.01)
+        with lock:
+            now[0] -= 1
+        last = request["messages"][1]["content"].split("agent: ")[-1]
+        return verdict(request, "no" if last.startswith("7") else "yes")
+
+    criteria = [{"metric": "conversation_coherence", "votes": 3, "threshold": 0.9}]
+    turns = [{"user": f"Say {number}."} for number in range(10)]
+    said = tuple(Transcript(output=f"{number}.") for number in range(10))
+    with Api(replies) as api, opened(endpoint(api.url), tmp_path) as judges:
+        answered = Answered(Facts(), said[-1], said)
+        found = only(judges.judge(case(criteria=criteria, turns=turns, input=None), answered))
+    assert most[0] == 4
+    assert len(api.requests) == 30
+    assert found.score == pytest.approx(0.9)
+    assert found.reason.startswith("3 yes; 9 of 10 turns are relevant; first other: 'user: Say 7.")
+    assert [len(vote.calls) for vote in found.votes] == [10, 10, 10]
+
+
+def test_one_question_without_a_verdict_leaves_the_metric_without_one(tmp_path: Path) -> None:
+    def replies(request: dict[str, Any]) -> Any:
+        last = request["messages"][1]["content"].split("agent: ")[-1]
+        return completion("Hm.") if last.startswith("1") else verdict(request)
+
+    said = tuple(Transcript(output=f"{number}.") for number in range(3))
+    asked = case(criteria=[{"metric": "conversation_coherence"}], turns=[{"user": "Go on."}] * 3, input=None)
+    with Api(replies) as api, opened(endpoint(api.url), tmp_path) as judges:
+        found = only(judges.judge(asked, Answered(Facts(), said[-1], said)))
+    assert found.answer == "none"
+    assert found.reason.startswith("the judge gave no verdict")
+    assert [bool(call.fault) for call in found.votes[0].calls] == [False, True, False]
+    assert len(api.requests) == 3
+
+
+# ---- what goes wrong
+
+
 @pytest.mark.parametrize(
     ("reply", "words"),
     [
@@ -343,7 +505,7 @@ def test_an_endpoint_that_hangs_is_given_up(tmp_path: Path) -> None:
     gone = threading.Event()
 
     def replies(_: Any) -> Any:
-        gone.wait(10)
+        gone.wait(60)
         return completion("")
 
     with Api(replies) as api, opened(endpoint(api.url, timeout=0.3), tmp_path) as judges:
@@ -356,7 +518,7 @@ def test_a_run_that_is_stopped_does_not_wait_for_a_judge(tmp_path: Path) -> None
 
     def replies(_: Any) -> Any:
         cancel.request()
-        gone.wait(10)
+        gone.wait(60)
         return completion("")
 
     began = time.monotonic()
@@ -364,7 +526,7 @@ def test_a_run_that_is_stopped_does_not_wait_for_a_judge(tmp_path: Path) -> None
         found = only(judged(judges, CRITERION))
         gone.set()
     assert (found.answer, found.reason) == ("none", "the run was stopped before the judge answered")
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 40
 
 
 def test_a_judge_is_asked_as_many_questions_at_once_as_it_may(tmp_path: Path) -> None:

@@ -218,7 +218,7 @@ def test_a_reader_that_stands_still_does_not_hold_up_the_run() -> None:
     began = time.monotonic()
     for number in range(1, 20_000):
         progress.attempt(attempt("greet", number, "failed"))
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 60
     drained = threading.Thread(target=lambda: [None for _ in iter(lambda: os.read(reading, 1 << 16), b"")])
     drained.start()
     progress.close()
