@@ -12,6 +12,7 @@ from agenteval_cli.errors import InvalidFilesError, UsageError
 from agenteval_cli.judge_config import Judging, judging_from
 from agenteval_cli.problems import Problem, did_you_mean
 from agenteval_cli.units import seconds
+from agenteval_cli.user_config import Playing, playing_from, rule_faults
 from agenteval_cli.yaml_reader import Document, read
 
 FILE_NAME = "agenteval.yaml"
@@ -53,6 +54,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     on_diff: str = "broke"
     redact: tuple[str, ...] = ()
     judging: Judging = Judging()
+    users: Playing = Playing()
 
     def agent(self, name: str | None) -> Agent:
         """The agent called `name`, or the default one. Raises UsageError where there is none."""
@@ -92,6 +94,7 @@ def _problems(document: Document) -> list[Problem]:
     for index, pattern in enumerate(data.get("redact", ())):
         if fault := pattern_fault(pattern):
             found.append(document.problem(("redact", index), "config", fault))
+    found.extend(document.problem(path, "config", words) for path, words in rule_faults(data))
     return found
 
 
@@ -111,6 +114,7 @@ def _config(data: Mapping[str, Any]) -> Config:
         on_diff=gate.get("on_diff", "broke"),
         redact=tuple(data.get("redact", ())),
         judging=judging_from(data),
+        users=playing_from(data),
     )
 
 

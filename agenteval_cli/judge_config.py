@@ -32,7 +32,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CommandSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """A judge that is a command; as for agents, nothing but `env` is passed to it."""
+    """A judge or a user that is a command; as for agents, nothing but `env` is passed to it."""
 
     command: tuple[str, ...]
     env_pass: tuple[str, ...] = ()
@@ -78,9 +78,14 @@ def judging_from(data: Mapping[str, Any]) -> Judging:
     )
 
 
+def asked_from(data: Mapping[str, Any]) -> CommandSettings | Endpoint:
+    """The command or the endpoint of a judge or of a user that plays."""
+    return _command(data) if "command" in data else _endpoint(data)
+
+
 def _judge(name: str, data: Mapping[str, Any]) -> JudgeConfig:
     given = {key: data[key] for key in ("concurrency", "retries", "cache") if key in data}
-    return JudgeConfig(name=name, asked=_command(data) if "command" in data else _endpoint(data), **given)
+    return JudgeConfig(name=name, asked=asked_from(data), **given)
 
 
 def _command(data: Mapping[str, Any]) -> CommandSettings:

@@ -1,97 +1,34 @@
-"""A judge that is a command: one JSON document on stdin, its answer as one JSON document on stdout.
-
-The same care as for agents: no shell, a scrubbed environment, an empty folder, a deadline, nothing left running.
-"""
+"""A judge that is a command: one JSON document on stdin, its answer as one JSON document on stdout."""
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import msgspec
 
+from agenteval_cli.asking import Asked, NoAnswerError
+from agenteval_cli.json_command import JsonCommand
 from agenteval_cli.judges.interface import JudgeFaultError, Reply
-from agenteval_cli.process import MAX_STDOUT, Command, Ended, NotStartedError, Processes
+from agenteval_cli.process import Processes
 from agenteval_cli.questions import Prompt
-from agenteval_cli.transcript import decoded
-
-TRY_AGAIN = 75  # EX_TEMPFAIL of sysexits.h: how a command says that it may answer later
-PROTOCOL = 1
 
 
 class CommandJudge:
     """Starts the command anew for every question. `env` is all of its environment, `seconds` the time it may take."""
 
     def __init__(self, argv: tuple[str, ...], env: dict[str, str], seconds: float, processes: Processes) -> None:
-        self._argv = argv
-        self._env = env
-        self._seconds = seconds
-        self._processes = processes
+        self._command = JsonCommand(Asked("the judge", "the judge's"), argv, env, seconds, processes)
 
     def ask(self, prompt: Prompt) -> Reply:
         asked = {
-            "protocol": PROTOCOL,
             "nonce": prompt.nonce,
             "messages": [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}],
             "task": prompt.task,
             "evidence": dict(prompt.blocks),
             "schema": prompt.schema,
         }
-        ended = self._ended(msgspec.json.encode(asked))
-        if ended.why == "cancelled":
-            raise JudgeFaultError("the run was stopped before the judge answered")
-        if ended.why == "timeout":
-            raise JudgeFaultError(f"the judge did not answer within {self._seconds:g} s", again=True)
-        text, _ = decoded(ended.stdout)
-        if ended.exit_code != 0:
-            raise JudgeFaultError(_crash(ended), again=ended.exit_code == TRY_AGAIN, reply=text)
-        if ended.stdout_size > MAX_STDOUT:
-            raise JudgeFaultError(f"the judge printed {ended.stdout_size:,} bytes; the limit is {MAX_STDOUT:,}")
-        return _reply(text)
+        try:
+            return Reply(**msgspec.structs.asdict(self._command.answer(asked)))
+        except NoAnswerError as fault:
+            raise JudgeFaultError(str(fault), again=fault.again, reply=fault.reply) from fault
 
     def close(self) -> None:
         """Nothing is kept open."""
-
-    def _ended(self, stdin: bytes) -> Ended:
-        try:
-            folder = self._processes.new_folder()
-            try:
-                return self._processes.run(Command(self._argv, self._env, folder, stdin, self._seconds))
-            finally:
-                self._processes.remove_folder(folder)
-        except NotStartedError as error:
-            raise JudgeFaultError(f"the judge's command {error}") from error
-        except OSError as error:
-            raise JudgeFaultError(f"the judge could not be started: {error.strerror}", again=True) from error
-
-
-def _reply(text: str) -> Reply:
-    """The text with what it says of itself beside the answer; where that cannot be read nothing is known of it."""
-    try:
-        said = json.loads(text)
-    except (ValueError, RecursionError):
-        return Reply(text=text)
-    said = _mapping(said)
-    usage = _mapping(said.get("usage"))
-    return Reply(
-        text=text,
-        model=said["model"] if isinstance(said.get("model"), str) else None,
-        input_tokens=_count(usage.get("input_tokens")),
-        output_tokens=_count(usage.get("output_tokens")),
-        cost=said["cost"] if isinstance(said.get("cost"), str) else None,
-    )
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def _crash(ended: Ended) -> str:
-    last = ended.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-    said = f"; it said: {last[0][:300]}" if last else ""
-    how = f"was killed by signal {ended.signal}" if ended.signal else f"exited with code {ended.exit_code}"
-    return f"the judge {how}{said}"

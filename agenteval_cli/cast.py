@@ -1,0 +1,93 @@
+"""The cast of a run: who plays the simulated users of its cases, made ready."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from agenteval_cli.case import Case
+from agenteval_cli.config import FILE_NAME
+from agenteval_cli.errors import UsageError
+from agenteval_cli.judge_config import CommandSettings, Endpoint
+from agenteval_cli.problems import did_you_mean
+from agenteval_cli.ready_users import made_ready
+from agenteval_cli.records import UserRecord
+from agenteval_cli.simulation import Role
+from agenteval_cli.user_config import Playing, Scripted, UserConfig
+from agenteval_cli.users.ready import ReadyUser
+
+SCRIPTED = "scripted"  # the user of a case that has a script, where no other goes by rules
+_BUILT_IN = UserConfig(name=SCRIPTED, played=Scripted())
+
+
+class Cast(msgspec.Struct, frozen=True):
+    """The users that a run's cases need, by name, and the name of each simulated case's by the case's ID."""
+
+    users: dict[str, ReadyUser] = {}
+    by_case: dict[str, str] = {}
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What is to be masked: keys, and what is passed through to commands."""
+        return tuple(secret for user in self.users.values() for secret in user.secrets)
+
+
+def cast_for(playing: Playing, root: Path, cases: Iterable[Case], environment: Mapping[str, str]) -> Cast:
+    """Who plays the users of these cases. Raises UsageError where nobody can."""
+    chosen = {case.id: _player(playing, case, case.role) for case in cases if case.role is not None}
+    configs = {config.name: config for config in chosen.values()}
+    return Cast(
+        users={name: made_ready(configs[name], root, environment) for name in sorted(configs)},
+        by_case={case: config.name for case, config in chosen.items()},
+    )
+
+
+def user_records(cast: Cast) -> tuple[UserRecord, ...]:
+    """The users as the run's record has them."""
+    return tuple(UserRecord(name, _asked(user.config), user.digest) for name, user in cast.users.items())
+
+
+def _player(playing: Playing, case: Case, role: Role) -> UserConfig:
+    """Who plays this role. A script is for a user that goes by rules, so that no other is the default there."""
+    name = role.user or playing.default
+    config = playing.users.get(name) if name is not None else None
+    if role.script and not _goes_by_rules(config):
+        if role.user is None or (config is None and role.user == SCRIPTED):
+            return _scripted_of(playing)
+        if config is not None:
+            words = f"its simulation.script is for a scripted user, and '{role.user}' is none"
+            raise UsageError(f"{case.id}: {words}; leave out simulation.user or simulation.script")
+    if config is None:
+        raise UsageError(f"{case.id}: {_nobody(playing, role)}")
+    return config
+
+
+def _goes_by_rules(config: UserConfig | None) -> bool:
+    return config is not None and isinstance(config.played, Scripted)
+
+
+def _scripted_of(playing: Playing) -> UserConfig:
+    configured = playing.users.get(SCRIPTED)
+    return configured if configured is not None and _goes_by_rules(configured) else _BUILT_IN
+
+
+def _nobody(playing: Playing, role: Role) -> str:
+    if role.user is not None:
+        return f"no user '{role.user}' under users in {FILE_NAME}{did_you_mean(role.user, playing.users)}"
+    if not playing.users:
+        return f"nobody plays its simulated user; name who does under users in {FILE_NAME}, or give it a script"
+    names = ", ".join(playing.users)
+    return f"{FILE_NAME} has no default user; name one of {names} as simulation.user, or call one of them default"
+
+
+def _asked(config: UserConfig) -> str:
+    match config.played:
+        case Scripted():
+            return SCRIPTED
+        case CommandSettings(command=command):
+            return shlex.join(command)
+        case Endpoint(model=model):
+            return model

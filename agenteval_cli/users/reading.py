@@ -1,0 +1,97 @@
+"""What a user says next, read from its reply, and the conversation as others are told it: pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from agenteval_cli.asking import Answer
+from agenteval_cli.compare import shown
+from agenteval_cli.simulation import Role
+from agenteval_cli.talk import Exchange
+from agenteval_cli.users.interface import Spoken, UserFaultError
+
+USER, AGENT = "user", "assistant"
+_KEYS = ("say", "done")
+_BESIDE = frozenset({"model", "usage", "cost"})  # what a command may say of itself
+_THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+_FENCED = re.compile(r"\A```[A-Za-z]*\s*\n(.*)\n\s*```\Z", re.DOTALL)
+_LIKE_AN_ANSWER = re.compile(r'\A[\[{]\s*["{\[]|\{\s*"(?:say|done)"\s*:')
+
+
+def messages_of(role: Role, talk: Sequence[Exchange]) -> Iterator[tuple[str, Any]]:
+    """All that was said so far in order: USER or AGENT, and the words. Without what was left out before the talk."""
+    for exchange in role.before:
+        yield from ((who, said) for who, said in ((USER, exchange.user), (AGENT, exchange.agent)) if said is not None)
+    for exchange in talk:
+        yield USER, exchange.user
+        yield AGENT, exchange.agent
+
+
+def spoken_by_command(answer: Answer) -> Spoken:
+    """The one JSON document that a command prints. Raises UserFaultError."""
+    try:
+        value = msgspec.json.decode(answer.text)
+    except (ValueError, RecursionError) as error:
+        raise UserFaultError(f"{_is_no_answer(answer.text)}: {error}", reply=answer.text) from error
+    return _spoken(answer, value, _BESIDE)
+
+
+def spoken_by_model(answer: Answer) -> Spoken:
+    """One JSON object, fenced or not, or a text as what is said, after what a model thought. Raises UserFaultError.
+
+    A text that has something like such an object in it is neither: what is meant to be said cannot be told.
+    """
+    text = _THOUGHTS.sub("", answer.text).strip()
+    fenced = _FENCED.match(text)
+    body = fenced[1].strip() if fenced else text
+    try:
+        value = msgspec.json.decode(body)
+    except (ValueError, RecursionError):
+        if not text or fenced or _LIKE_AN_ANSWER.search(body):
+            raise UserFaultError(_is_no_answer(answer.text), reply=answer.text) from None
+        return _as_spoken(answer, text, done=False)
+    return _spoken(answer, value) if isinstance(value, dict | list) else _as_spoken(answer, text, done=False)
+
+
+def _spoken(answer: Answer, value: Any, beside: frozenset[str] = frozenset()) -> Spoken:
+    words = _fault(value, beside)
+    if words is not None:
+        raise UserFaultError(f"{_is_no_answer(answer.text)}: {words}", reply=answer.text)
+    say = value.get("say")
+    return _as_spoken(answer, say if say and say.strip() else None, done=value.get("done", False))
+
+
+def _fault(value: Any, beside: frozenset[str]) -> str | None:
+    """Why a reply is none, in words."""
+    if not isinstance(value, dict):
+        return "it is no JSON object"
+    strange = next((key for key in value if key not in _KEYS and key not in beside), None)
+    if strange is not None:
+        return f"its key {shown(strange, 40)} has no meaning here"
+    say, done = value.get("say"), value.get("done", False)
+    if not isinstance(done, bool):
+        return "done is neither true nor false"
+    if say is not None and not isinstance(say, str):
+        return "say is no text"
+    return None if done or (say and say.strip()) else "it says nothing, and is not done"
+
+
+def _as_spoken(answer: Answer, say: str | None, *, done: bool) -> Spoken:
+    return Spoken(
+        say=say,
+        done=done,
+        reply=answer.text,
+        model=answer.model,
+        input_tokens=answer.input_tokens,
+        output_tokens=answer.output_tokens,
+        cost=answer.cost,
+    )
+
+
+def _is_no_answer(text: str) -> str:
+    said = f"its reply {shown(text, 120)} is not" if text.strip() else "its reply is empty and not"
+    return f'{said} as {{"say": "…", "done": false}}'
