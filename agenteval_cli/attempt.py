@@ -1,4 +1,7 @@
-"""One attempt, executed: a loop over the user's turns. Plain values in, an Ending out."""
+"""One attempt, executed: a loop over the user's turns. Plain values in, an Ending out.
+
+speaker → words → request → session → answer → speaker …
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,16 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agenteval_cli.endings import Answered, Ending, Facts, HarnessFault, TimedOut
+from msgspec.structs import replace
+
+from agenteval_cli.endings import Answered, Cancelled, Ending, Facts, HarnessFault, TimedOut, Unanswered, UserFault
 from agenteval_cli.sessions import Means, Session, session_for
+from agenteval_cli.speakers import Broken, Replayed, Script, Simulated, Speaker, Stop
+from agenteval_cli.talk import AGENT_ENDED, USER_DONE, Exchange, Talk
 from agenteval_cli.task import Task
-from agenteval_cli.turns import joined, next_request
+from agenteval_cli.transcript import Transcript
+from agenteval_cli.turns import joined, next_request, opened
+from agenteval_cli.users.interface import User
 
 
 def deadline_in(seconds: float) -> str:
@@ -19,47 +28,121 @@ def deadline_in(seconds: float) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def execute(task: Task, means: Means) -> Ending:
-    """Run the agent through the turns of one attempt. Never raises for what an agent or this machine does."""
+def execute(task: Task, means: Means, users: Mapping[str, User]) -> Ending:
+    """Run the agent through the turns of one attempt. Never raises for what an agent or this machine does.
+
+    `users` plays the simulated user that the task names.
+    """
     try:
         session = session_for(task, means)
         try:
-            return _talked(task, session, means)
+            return _Conversation(task, session, _speaker(task, users), means).held()
         finally:
             session.close()
     except OSError as error:
         return HarnessFault(f"{error.strerror}: {error.filename}" if error.filename else str(error))
 
 
-def _talked(task: Task, session: Session, means: Means) -> Ending:
-    """Every turn in order, until one is not answered or the time of the attempt is over."""
-    ends = time.monotonic() + task.seconds
-    request: Mapping[str, Any] = task.request
-    answers: list[Answered] = []
-    for said in (None, *task.later):
-        if said is not None:
-            request = next_request(request, answers[-1].transcript, said)
-        ending = session.ask(request, max(0.0, ends - time.monotonic()))
-        if means.tools is not None and "tool_server" in task.request:
-            means.tools.next_turn(task.request["attempt"])
-        if isinstance(ending, TimedOut):
-            return TimedOut(ending.facts, task.seconds)
-        if not isinstance(ending, Answered):
+def _speaker(task: Task, users: Mapping[str, User]) -> Speaker:
+    if task.recorded is not None:
+        return Replayed(task.recorded)
+    if task.role is not None:
+        return Simulated(task.user, task.role, users[task.user], task.request["seed"])
+    return Script((task.request["input"], *task.later))
+
+
+class _Conversation:
+    """The turns of one attempt as they come. What the user takes to think is not the agent's time."""
+
+    def __init__(self, task: Task, session: Session, speaker: Speaker, means: Means) -> None:
+        self._task = task
+        self._session = session
+        self._speaker = speaker
+        self._means = means
+        self._left = task.seconds
+        self._request: Mapping[str, Any] = task.request
+        self._said: list[Any] = []
+        self._answers: list[Answered] = []
+
+    def held(self) -> Ending:
+        """Every turn in order, until nobody says more, a turn is not answered, or the time of the agent is over."""
+        while True:
+            line = self._speaker.next(self._exchanges())
+            if self._means.processes.cancel.requested and self._speaker.user:
+                return self._ended_by(Cancelled(Facts()))
+            if isinstance(line, Broken):
+                return self._ended_by(UserFault(Facts(), f"the simulated user {self._speaker.user}: {line.reason}"))
+            if isinstance(line, Stop):
+                return self._over(line.why)
+            ending = self._asked(line.content)
+            if not isinstance(ending, Answered):
+                return self._ended_by(ending)
+            self._answers.append(ending)
+            if self._speaker.user and ending.transcript.ended:
+                return self._over(AGENT_ENDED)
+            if line.last:
+                return self._over(USER_DONE)
+
+    def _asked(self, words: Any) -> Ending:
+        self._request = self._next_request(words)
+        self._said.append(words)
+        began = time.monotonic()
+        ending = self._session.ask(self._request, max(0.0, self._left))
+        self._left -= time.monotonic() - began
+        if self._means.tools is not None and "tool_server" in self._task.request:
+            self._means.tools.next_turn(self._task.request["attempt"])
+        return TimedOut(ending.facts, self._task.seconds) if isinstance(ending, TimedOut) else ending
+
+    def _next_request(self, words: Any) -> Mapping[str, Any]:
+        if self._answers:
+            following = next_request(self._request, self._answers[-1].transcript, words)
+            return {**following, "deadline": deadline_in(max(0.0, self._left))}
+        return opened(self._request, words) if self._speaker.user else self._request
+
+    def _exchanges(self) -> Sequence[Exchange]:
+        """The turns that were answered."""
+        turns = zip(self._said, self._answers, strict=False)  # the last words may have got no answer
+        return [Exchange(user, answer.transcript.output) for user, answer in turns]
+
+    def _over(self, why: str | None) -> Ending:
+        """The turns as one: times and sizes added up, the raw output of each in order, exit code of the last."""
+        if not self._answers:
+            return self._ended_by(UserFault(Facts(), f"the simulated user {self._speaker.user} said nothing at all"))
+        talk = self._talk(why)
+        if len(self._answers) == 1:
+            return replace(self._answers[0], talk=talk)
+        turns = self._turns()
+        return Answered(_joined([answer.facts for answer in self._answers]), joined(turns), turns, talk)
+
+    def _ended_by(self, ending: Ending) -> Ending:
+        """The ending with the turns before it, and their facts."""
+        if isinstance(ending, HarnessFault | Answered) or not (self._answers or self._speaker.user):
             return ending
-        answers.append(ending)
-    return answers[0] if len(answers) == 1 else _joined(answers)
+        facts = _joined([*(answer.facts for answer in self._answers), ending.facts])
+        whole: Unanswered = replace(ending, facts=facts, turns=self._turns(), talk=self._talk(None))
+        return whole
+
+    def _turns(self) -> tuple[Transcript, ...]:
+        return tuple(answer.transcript for answer in self._answers)
+
+    def _talk(self, stop: str | None) -> Talk | None:
+        """The user's side; None where the case asks once, and the request has all of it."""
+        if not self._speaker.user and len(self._said) == 1:
+            return None
+        replay = self._speaker.replay(self._exchanges())
+        return Talk(
+            said=tuple(self._said), user=self._speaker.user, stop=stop, calls=self._speaker.calls, replay=replay
+        )
 
 
-def _joined(answers: Sequence[Answered]) -> Answered:
-    """The turns as one: times and sizes added up, the raw output of each in order, exit code of the last."""
-    facts = [answer.facts for answer in answers]
-    turns = tuple(answer.transcript for answer in answers)
-    whole = Facts(
+def _joined(facts: Sequence[Facts]) -> Facts:
+    """Times and sizes added up, the raw output of each in order, the exit of the last."""
+    return Facts(
         seconds=sum(each.seconds for each in facts),
         exit_code=facts[-1].exit_code,
+        signal=facts[-1].signal,
         stdout=b"".join(each.stdout for each in facts),
         stderr=b"".join(each.stderr for each in facts),
         stdout_size=sum(each.stdout_size for each in facts),
         stderr_size=sum(each.stderr_size for each in facts),
     )
-    return Answered(whole, joined(turns), turns)

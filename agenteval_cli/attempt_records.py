@@ -22,6 +22,7 @@ from agenteval_cli.records import (
 )
 from agenteval_cli.redaction import Redactor
 from agenteval_cli.repository import LoadedCase
+from agenteval_cli.talk import Replay
 
 _STDERR_TAIL = 2000
 _NOWHERE = TranscriptPlace(0, 0)
@@ -56,7 +57,7 @@ def records_of(attempted: Attempted, redactor: Redactor) -> Records:
     """
     facts = _masked(attempted.ending, redactor)
     attempt, transcript = _attempt_record(attempted, facts), _transcript_record(attempted, facts)
-    said = redactor.struct(transcript, "request", "transcript", "turns", numbers=True)
+    said = redactor.struct(transcript, "request", "transcript", "turns", "talk", numbers=True)
     return masked_attempt(attempt, redactor), said
 
 
@@ -65,7 +66,7 @@ def masked_attempt(attempt: AttemptRecord, redactor: Redactor) -> AttemptRecord:
     if not redactor.active:
         return attempt
     checks = tuple(redactor.struct(check, "message", "expected", "actual", excerpts=True) for check in attempt.checks)
-    told = ("reason", "notes", "stderr_tail", "model", "judgements")
+    told = ("reason", "notes", "stderr_tail", "model", "judgements", "replay")
     return redactor.struct(msgspec.structs.replace(attempt, checks=checks), *told, excerpts=True)
 
 
@@ -102,8 +103,17 @@ def _attempt_record(attempted: Attempted, facts: Facts) -> AttemptRecord:
         exit_code=facts.exit_code,
         signal=facts.signal,
         stderr_tail=facts.stderr[-_STDERR_TAIL:].decode("utf-8", "replace"),
+        **_conversed(ending),
         **_measured(ending),
     )
+
+
+def _conversed(ending: Ending) -> dict[str, Any]:
+    """How far a conversation came; nothing of an attempt that asked once."""
+    if isinstance(ending, HarnessFault) or ending.talk is None:
+        return {}
+    one = 1 if isinstance(ending, Answered) else 0
+    return {"turns": len(ending.turns) or one or None, "stop": ending.talk.stop, "replay": ending.talk.replay}
 
 
 def _measured(ending: Ending) -> dict[str, Any]:
@@ -126,6 +136,8 @@ def _measured(ending: Ending) -> dict[str, Any]:
 
 def _notes(ending: Ending, agent: ReadyAgent) -> Iterator[str]:
     """What a reader of the result should know that no check asked about."""
+    if not isinstance(ending, HarnessFault) and ending.talk is not None:
+        yield from _notes_on_replay(ending.talk.replay)
     if not isinstance(ending, Answered):
         return
     transcript = ending.transcript
@@ -137,6 +149,11 @@ def _notes(ending: Ending, agent: ReadyAgent) -> Iterator[str]:
         yield f"the agent reports model '{transcript.model}', but its pin says '{pinned}'"
 
 
+def _notes_on_replay(replay: Replay | None) -> Iterator[str]:
+    if replay is not None and replay.apart_at is not None:
+        yield f"from turn {replay.apart_at} on the replayed words may not fit: {replay.why}"
+
+
 def _transcript_record(attempted: Attempted, facts: Facts) -> TranscriptRecord:
     ending = attempted.ending
     answered = ending if isinstance(ending, Answered) else None
@@ -146,6 +163,7 @@ def _transcript_record(attempted: Attempted, facts: Facts) -> TranscriptRecord:
         attempt=attempted.number,
         request=attempted.request,
         transcript=answered.transcript if answered else None,
-        turns=answered.turns if answered else (),
+        turns=() if isinstance(ending, HarnessFault) else ending.turns,
+        talk=None if isinstance(ending, HarnessFault) else ending.talk,
         **({} if isinstance(ending, HarnessFault) else raw_output(facts)),
     )

@@ -11,6 +11,7 @@ import msgspec
 
 from agenteval_cli.constraints import Trajectory, inventory_of, trajectory_from
 from agenteval_cli.pointers import resolved
+from agenteval_cli.simulation import Role, role_of
 from agenteval_cli.units import seconds
 
 DEFAULT_TIER = "regression"
@@ -87,6 +88,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     agent: str | None
     messages: tuple[dict[str, Any], ...]
     turns: tuple[Turn, ...]
+    role: Role | None
     files: tuple[str, ...]
     tools: tuple[Tool, ...]
     limits: Limits
@@ -97,8 +99,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def input(self) -> Any:
-        """What the user says in the turn under test; of a script, in the first one."""
-        return self.messages[-1]["content"] if self.messages else None
+        """What the user says in the turn under test; of a script, in the first one. None where it is simulated."""
+        return self.messages[-1]["content"] if self.messages and self.role is None else None
 
 
 def case_from(file: str, data: dict[str, Any]) -> Case:
@@ -114,6 +116,7 @@ def case_from(file: str, data: dict[str, Any]) -> Case:
         agent=data.get("agent"),
         messages=_messages(data),
         turns=tuple(_turn(index, turn, data) for index, turn in enumerate(data.get("turns", ()))),
+        role=role_of(data),
         files=tuple(data.get("files", ())),
         tools=tuple(_tool(tool) for tool in data.get("tools", ()) if "name" in tool),
         limits=_limits(data.get("limits", {})),
@@ -165,8 +168,8 @@ def _turn(index: int, turn: Mapping[str, Any], data: Mapping[str, Any]) -> Turn:
 
 
 def _trajectory(data: Mapping[str, Any]) -> Trajectory:
-    """The constraints on the whole path; of a script nobody can say which of its turns comes before a call."""
-    messages = () if len(data.get("turns", ())) > 1 else _messages(data)
+    """The constraints on the whole path; of several turns nobody can say which of them comes before a call."""
+    messages = () if len(data.get("turns", ())) > 1 or "simulation" in data else _messages(data)
     return trajectory_from(
         data.get("trajectory", {}),
         data.get("state", {}),

@@ -46,6 +46,7 @@ def _asked(asked: CommandSettings | Endpoint) -> str:
 def _has_criteria(case: Case) -> bool:
     return (
         "criteria" in case.data
+        or "criteria" in case.data.get("simulation", ())
         or case.data.get("match") == "judged"
         or any("criteria" in turn for turn in case.data.get("turns", ()))
     )

@@ -43,13 +43,15 @@ class Criterion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def criteria_of(data: Mapping[str, Any]) -> tuple[Criterion, ...]:
-    """The criteria in a case's data: its own, those of its turns, and `match: judged`."""
+    """The criteria in a case's data: its own, those of its simulation and its turns, and `match: judged`."""
     return tuple(_all(data))
 
 
 def _all(data: Mapping[str, Any]) -> Iterator[Criterion]:
     if "criteria" in data:
         yield from _listed("criteria", data["criteria"], None)
+    if "criteria" in data.get("simulation", ()):
+        yield from _listed("simulation.criteria", data["simulation"]["criteria"], None)
     for index, turn in enumerate(data.get("turns", ())):
         if "criteria" in turn:
             yield from _listed(f"turns[{index}].criteria", turn["criteria"], index)

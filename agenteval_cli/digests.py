@@ -46,14 +46,23 @@ def digests_of(data: Mapping[str, Any], raw: bytes, files: Mapping[str, str]) ->
     decides = {key: data[key] for key in _GRADE_KEYS if data.get(key) is not None}
     if decides.get("min_pass_rate") == 1:
         del decides["min_pass_rate"]  # what it is where it is absent
-    if isinstance(decides.get("criteria"), str):
-        decides["criteria"] = [decides["criteria"]]
+    if "criteria" in decides:
+        decides["criteria"] = _listed(decides["criteria"])
     if "turns" in data:
         seen["turns"] = [turn["user"] for turn in data["turns"]]
         decides["turns"] = [{key: turn[key] for key in turn if key != "user"} for turn in data["turns"]]
+    if "simulation" in data:
+        seen["simulation"] = {key: value for key, value in data["simulation"].items() if key != "criteria"}
+        if "criteria" in data["simulation"]:
+            decides["simulation"] = {"criteria": _listed(data["simulation"]["criteria"])}
     if files:
         seen["files"] = dict(files)
     return Digests(digest(seen), digest(decides), digest_of_bytes(raw))
+
+
+def _listed(criteria: Any) -> Any:
+    """A single text is a list of one."""
+    return [criteria] if isinstance(criteria, str) else criteria
 
 
 def digest_of_input(data: Mapping[str, Any]) -> str:

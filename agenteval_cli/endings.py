@@ -1,10 +1,17 @@
-"""How the execution of an attempt can end. Each carries its own facts; grading must deal with every one."""
+"""How the execution of an attempt can end. Each carries its own facts; grading must deal with every one.
+
+`turns` has the transcript of each answered turn where there are several, or where a later one got no answer; `talk` is
+the user's side of them.
+"""
 
 from __future__ import annotations
 
 import msgspec
 
+from agenteval_cli.talk import Talk
 from agenteval_cli.transcript import Transcript
+
+Turns = tuple[Transcript, ...]
 
 
 class Facts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -20,11 +27,12 @@ class Facts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Answered(msgspec.Struct, frozen=True, tag=True):
-    """The agent ended by itself with an answer that could be read. Of several turns, `turns` has each one's."""
+    """The agent ended by itself with an answer that could be read; `transcript` is of all turns together."""
 
     facts: Facts
     transcript: Transcript
-    turns: tuple[Transcript, ...] = ()
+    turns: Turns = ()
+    talk: Talk | None = None
 
 
 class AgentFault(msgspec.Struct, frozen=True, tag=True):
@@ -32,6 +40,8 @@ class AgentFault(msgspec.Struct, frozen=True, tag=True):
 
     facts: Facts
     reason: str
+    turns: Turns = ()
+    talk: Talk | None = None
 
 
 class TimedOut(msgspec.Struct, frozen=True, tag=True):
@@ -39,6 +49,8 @@ class TimedOut(msgspec.Struct, frozen=True, tag=True):
 
     facts: Facts
     limit: float
+    turns: Turns = ()
+    talk: Talk | None = None
 
 
 class OverLimit(msgspec.Struct, frozen=True, tag=True):
@@ -46,12 +58,25 @@ class OverLimit(msgspec.Struct, frozen=True, tag=True):
 
     facts: Facts
     reason: str
+    turns: Turns = ()
+    talk: Talk | None = None
 
 
 class Cancelled(msgspec.Struct, frozen=True, tag=True):
     """The run was stopped while the agent worked."""
 
     facts: Facts
+    turns: Turns = ()
+    talk: Talk | None = None
+
+
+class UserFault(msgspec.Struct, frozen=True, tag=True):
+    """The simulated user said nothing, or what is not its role to say. That tells nothing about the agent."""
+
+    facts: Facts
+    reason: str
+    turns: Turns = ()
+    talk: Talk | None = None
 
 
 class HarnessFault(msgspec.Struct, frozen=True, tag=True):
@@ -60,4 +85,5 @@ class HarnessFault(msgspec.Struct, frozen=True, tag=True):
     reason: str
 
 
-Ending = Answered | AgentFault | TimedOut | OverLimit | Cancelled | HarnessFault
+Unanswered = AgentFault | TimedOut | OverLimit | Cancelled | UserFault
+Ending = Answered | Unanswered | HarnessFault

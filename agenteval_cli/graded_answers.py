@@ -114,7 +114,7 @@ def _of_kept(order: GradeOrder, ask: Ask, item: Kept, transcript: TranscriptReco
         return _undecided(attempt, f"what the agent gets has changed since {attempt.reused_from}; run it again")
     answered = answer_in(attempt, transcript)
     if answered is None:
-        return attempt
+        return graded_again(attempt, item.loaded, transcript)
     known = () if order.ask_again else attempt.judgements
     asked = ask(case, answered, known)
     stale = set(notes_on_judges(case.data, order.court.judging, {}))
@@ -151,7 +151,7 @@ def _masked(attempt: AttemptRecord, transcript: TranscriptRecord, case: str, red
     transcript = replace(transcript, format=TRANSCRIPT_FORMAT, case=case)
     if not redactor.active:
         return attempt, transcript
-    said = redactor.struct(transcript, "request", "transcript", "turns", "stdout", "stderr", numbers=True)
+    said = redactor.struct(transcript, "request", "transcript", "turns", "talk", "stdout", "stderr", numbers=True)
     return masked_attempt(attempt, redactor), said
 
 

@@ -11,7 +11,17 @@ from agenteval_cli import checks, judged, limits, trajectory
 from agenteval_cli.case import Case, OutcomeCheck
 from agenteval_cli.checks import NOTHING_TOLD, Evidence, Told
 from agenteval_cli.criteria import criteria_of
-from agenteval_cli.endings import AgentFault, Answered, Cancelled, Ending, HarnessFault, OverLimit, TimedOut
+from agenteval_cli.endings import (
+    AgentFault,
+    Answered,
+    Cancelled,
+    Ending,
+    HarnessFault,
+    OverLimit,
+    TimedOut,
+    Unanswered,
+    UserFault,
+)
 from agenteval_cli.finding import ERROR, FAILED, NO_EVIDENCE, PASSED, CheckResult
 from agenteval_cli.judgement import Judgement
 from agenteval_cli.transcript import Transcript
@@ -35,23 +45,46 @@ def verdict_on(
 ) -> Verdict:
     """Grade one attempt of one case. `told` is what programs and models outside were asked before (`asked_of`).
 
-    `judgements` are those on its criteria; one that has none is not judged, and never passed.
+    `judgements` are those on its criteria; one that has none is not judged, and never passed. Where a later turn got no
+    answer, the checks of those before it are made all the same, and cannot change the status.
     """
     match ending:
         case Answered():
             return _graded(case, ending, told, judgements)
-        case AgentFault(reason=reason):
-            return Verdict("agent_error", reason=reason)
-        case TimedOut(limit=limit):
-            return Verdict("timeout", reason=f"no answer within {limit:g} s")
-        case OverLimit(reason=reason):
-            return Verdict("over_limit", trajectory=FAILED, reason=reason)
-        case Cancelled():
-            return Verdict("cancelled", reason="the run was stopped before the agent answered")
         case HarnessFault(reason=reason):
             return Verdict("harness_error", reason=reason)
+        case _:
+            return broken_off(case, ending.turns, *_why_unanswered(ending))
+
+
+def _why_unanswered(ending: Unanswered) -> tuple[str, str]:
+    """The status, and the reason in words."""
+    match ending:
+        case AgentFault(reason=reason):
+            return "agent_error", reason
+        case TimedOut(limit=limit):
+            return "timeout", f"no answer within {limit:g} s"
+        case OverLimit(reason=reason):
+            return "over_limit", reason
+        case Cancelled():
+            return "cancelled", "the run was stopped before the agent answered"
+        case UserFault(reason=reason):
+            return "ungraded", reason
         case _ as never:
             assert_never(never)
+
+
+def broken_off(case: Case, turns: tuple[Transcript, ...], status: str, reason: str) -> Verdict:
+    """A conversation without a last answer: what its turns show can fail, and nothing as a whole can pass."""
+    results = tuple(_of_turns(case, turns, NOTHING_TOLD))
+    failed = {result.part for result in results if result.gates and result.result == FAILED}
+    return Verdict(
+        status=status,
+        outcome=FAILED if "outcome" in failed else NOT_CHECKED,
+        trajectory=FAILED if "trajectory" in failed or status == "over_limit" else NOT_CHECKED,
+        reason=f"turn {len(turns) + 1}: {reason}" if turns else reason,
+        checks=results,
+    )
 
 
 def asked_of(case: Case, answered: Answered) -> Iterator[tuple[OutcomeCheck, Transcript]]:
@@ -83,7 +116,7 @@ def _graded(case: Case, answered: Answered, told: Told, judgements: tuple[Judgem
     """All checks of the whole, then those of each turn; every one of them must hold."""
     transcript = answered.transcript
     results = (
-        *(_of_outcome(check, _looked_at(check, answered), case, told) for check in case.outcome),
+        *(_of_whole(check, answered, case, told) for check in case.outcome),
         *trajectory.checked(case.trajectory, transcript),
         *limits.checked(case.limits, transcript, answered.facts.seconds, len(answered.turns) or 1),
         *_of_turns(case, answered.turns or (transcript,), told),
@@ -101,26 +134,53 @@ def _graded(case: Case, answered: Answered, told: Told, judgements: tuple[Judgem
 
 def _of_turns(case: Case, turns: tuple[Transcript, ...], told: Told) -> Iterator[CheckResult]:
     for index, (turn, transcript) in enumerate(zip(case.turns, turns, strict=False)):
-        yield from (_of_outcome(check, transcript, case, told) for check in turn.outcome)
+        for check in turn.outcome:
+            yield _of_outcome(check, transcript, case, told, turn=index + 1)
         for result in trajectory.checked(turn.trajectory, transcript):
-            yield msgspec.structs.replace(result, name=f"turns[{index}].{result.name}")
+            yield msgspec.structs.replace(result, name=f"turns[{index}].{result.name}", turn=index + 1)
 
 
-def _of_outcome(check: OutcomeCheck, transcript: Transcript | None, case: Case, told: Told) -> CheckResult:
-    if transcript is None:
+def _of_whole(check: OutcomeCheck, answered: Answered, case: Case, told: Told) -> CheckResult:
+    """A check of the case itself: of its last answer, or of the turn that it names."""
+    stop = answered.talk.stop if answered.talk else None
+    if check.turn is None:
+        return _of_outcome(check, answered.transcript, case, told, stop=stop)
+    index = _index_of(check.turn, answered)
+    if index is None:
         words = f"the conversation has no turn {check.turn}"
         return CheckResult(check.name, "outcome", FAILED, words, severity=check.severity, note=check.note)
+    turns = answered.turns or (answered.transcript,)
+    return _of_outcome(check, turns[index], case, told, turn=index + 1, stop=stop)
+
+
+def _of_outcome(
+    check: OutcomeCheck,
+    transcript: Transcript,
+    case: Case,
+    told: Told,
+    *,
+    turn: int | None = None,
+    stop: str | None = None,
+) -> CheckResult:
     context = case.data.get("context")
-    return checks.result_of(check, Evidence(transcript, None if context is None else tuple(context), told))
+    evidence = Evidence(transcript, None if context is None else tuple(context), told, stop)
+    result = checks.result_of(check, evidence)
+    return result if turn is None else msgspec.structs.replace(result, turn=turn)
 
 
 def _looked_at(check: OutcomeCheck, answered: Answered) -> Transcript | None:
     """The transcript of the turn that the check names, else the whole; None where there was no such turn."""
     if check.turn is None:
         return answered.transcript
-    turns = answered.turns or (answered.transcript,)
-    index = check.turn - 1 if check.turn > 0 else len(turns) + check.turn
-    return turns[index] if 0 <= index < len(turns) else None
+    index = _index_of(check.turn, answered)
+    return None if index is None else (answered.turns or (answered.transcript,))[index]
+
+
+def _index_of(turn: int, answered: Answered) -> int | None:
+    """Where a turn counted from 1, or from -1 backwards, stands; None where there was none."""
+    count = len(answered.turns) or 1
+    index = turn - 1 if turn > 0 else count + turn
+    return index if 0 <= index < count else None
 
 
 def _status(results: tuple[CheckResult, ...]) -> tuple[str, CheckResult | None]:

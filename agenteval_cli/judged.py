@@ -11,6 +11,8 @@ from agenteval_cli.judgement import CANNOT_TELL, NO, NONE, YES, Judgement, Vote
 from agenteval_cli.metrics.interface import Metric
 
 RUBRIC_THRESHOLD = 0.5
+STATEMENT = "statement"  # the kind of a criterion that is neither a rubric nor a metric
+RUBRIC = "rubric"
 _RESULTS = {YES: PASSED, NO: FAILED, CANNOT_TELL: NO_EVIDENCE, NONE: ERROR}
 
 
@@ -21,6 +23,11 @@ def metric_of(criterion: Criterion) -> Metric | None:
     from agenteval_cli.metrics.registry import METRICS
 
     return METRICS[criterion.metric]
+
+
+def kind_of(criterion: Criterion) -> str:
+    """STATEMENT, RUBRIC, or the name of its metric: what judges are held against people by."""
+    return criterion.metric or (STATEMENT if criterion.scale is None else RUBRIC)
 
 
 def answer_to(criterion: Criterion, score: float) -> str:
@@ -99,6 +106,7 @@ def _check(criterion: Criterion, judgement: Judgement | None) -> CheckResult:
         severity="error" if criterion.gate else "warning",
         note="unstable: the votes parted" if judgement and judgement.unstable else "",
         scores=None if score is None else {"score": score},
+        turn=None if criterion.turn is None else criterion.turn + 1,
     )
 
 

@@ -10,13 +10,15 @@ import msgspec
 from agenteval_cli.case import Case
 from agenteval_cli.criteria import Criterion, criteria_of
 from agenteval_cli.endings import Answered, Facts
+from agenteval_cli.judged import metric_of, threshold_of
 from agenteval_cli.material import Material, material_of
+from agenteval_cli.metrics.interface import JUDGE
 from agenteval_cli.records import AttemptRecord
-from agenteval_cli.store import Run, read_transcript
+from agenteval_cli.store import Run, Transcripts
 
 
 class Item(msgspec.Struct, frozen=True):
-    """One statement about one attempt, to be said yes or no to."""
+    """One criterion and one attempt, to be said yes or no to."""
 
     case: str
     attempt: int
@@ -26,19 +28,26 @@ class Item(msgspec.Struct, frozen=True):
 
 
 def items_of(run: Run, cases: Mapping[str, Case]) -> list[Item]:
-    """Every plain criterion of every attempt that was answered; first those on which the judges' votes parted.
+    """Every judged criterion of every attempt that was answered; first those on which the judges' votes parted.
 
     A criterion that was edited since is left out where it was judged: the run tells of another one.
     """
-    found = [item for attempt in run.attempts for item in _items(run, attempt, cases.get(attempt.case))]
+    with Transcripts(run) as transcripts:
+        found = [item for attempt in run.attempts for item in _items(transcripts, attempt, cases.get(attempt.case))]
     return sorted(found, key=lambda item: not item.unstable)
 
 
 def entry_of(item: Item, label: str, run_id: str, by: str) -> dict[str, Any]:
     """The label as an entry of labels/*.yaml."""
     material = item.material
+    criterion = item.criterion
     given: dict[str, Any] = {
-        "criterion": item.criterion.text,
+        "criterion": criterion.text,
+        "metric": criterion.metric,
+        "steps": list(criterion.steps),
+        "scale": criterion.scale and list(criterion.scale),
+        "threshold": criterion.threshold,
+        "options": criterion.options,
         "label": label,
         "by": by,
         "run": run_id,
@@ -50,29 +59,47 @@ def entry_of(item: Item, label: str, run_id: str, by: str) -> dict[str, Any]:
         "expected_output": material.expected_output,
         "context": material.context and list(material.context),
         "retrieval_context": material.retrieval_context and list(material.retrieval_context),
+        "turns": [{"user": user, "output": output} for user, output in material.turns] if criterion.metric else [],
         "tool_calls": [_call(call) for call in material.tool_calls or ()],
+        "reasoning": [{"type": step.type, "content": step.content} for step in material.reasoning or ()],
+        "state": material.state,
     }
-    return {key: value for key, value in given.items() if value not in (None, [], "") or key == "output"}
+    return {key: value for key, value in given.items() if value not in (None, [], "", {}) or key == "output"}
+
+
+def words_of(criterion: Criterion) -> str:
+    """What there is to say yes or no to: the statement, or what of the metric the threshold asks for."""
+    metric = metric_of(criterion)
+    if metric is None:
+        return criterion.text
+    sign = "at most" if metric.lower_is_better else "at least"
+    return f"{metric.name}, {metric.summary}: {sign} {threshold_of(criterion):g}"
 
 
 def key_of(entry: Mapping[str, Any]) -> tuple[Any, ...]:
     """What tells two labels of one run apart."""
-    return (entry.get("run"), entry.get("case"), entry.get("attempt"), entry["criterion"], entry.get("by", ""))
+    asked = str([entry.get(key) for key in ("criterion", "metric", "steps", "scale", "threshold", "options")])
+    return (entry.get("run"), entry.get("case"), entry.get("attempt"), asked, entry.get("by", ""))
 
 
-def _items(run: Run, attempt: AttemptRecord, case: Case | None) -> Iterator[Item]:
+def _items(transcripts: Transcripts, attempt: AttemptRecord, case: Case | None) -> Iterator[Item]:
     judged = {judgement.criterion: judgement for judgement in attempt.judgements}
-    plain = [item for item in criteria_of(case.data) if item.text and item.scale is None] if case else []
-    wanted = [item for item in plain if item.name not in judged or judged[item.name].digest == item.digest]
+    asked = [item for item in criteria_of(case.data) if _is_judged(item)] if case else []
+    wanted = [item for item in asked if item.name not in judged or judged[item.name].digest == item.digest]
     if case is None or not wanted:
         return
-    record = read_transcript(run, attempt)
+    record = transcripts.of(attempt)
     if record.transcript is None:
         return
-    answered = Answered(Facts(), record.transcript, record.turns)
+    answered = Answered(Facts(), record.transcript, record.turns, record.talk)
     for criterion in wanted:
         unstable = criterion.name in judged and judged[criterion.name].unstable
         yield Item(attempt.case, attempt.attempt, criterion, material_of(case, answered, criterion.turn), unstable)
+
+
+def _is_judged(criterion: Criterion) -> bool:
+    metric = metric_of(criterion)
+    return metric is None or metric.by == JUDGE
 
 
 def _call(call: Any) -> dict[str, Any]:

@@ -43,10 +43,11 @@ def material_of(case: Case, answered: Answered, turn: int | None = None) -> Mate
         answered.transcript if turn is None else answered.turns[turn] if answered.turns else answered.transcript
     )
     data = case.data
-    said = [user.user for user in case.turns] if case.turns else [case.input]
+    said = _said(case, answered)
     at = len(said) - 1 if turn is None else turn
     turns = _turns(said, answered)
-    before = (*_messages(data.get("conversation", ()), last="input" in data or "turns" in data), *_flat(turns[:at]))
+    follows = any(key in data for key in ("input", "turns", "simulation"))
+    before = (*_messages(data.get("conversation", ()), last=follows), *_flat(turns[:at]))
     return Material(
         input=as_text(said[at]),
         output=as_text(transcript.output),
@@ -108,6 +109,14 @@ def _blocks(material: Material) -> Iterator[Block]:
     yield "answer", material.output
     if material.state is not None:
         yield "state afterwards", material.state
+
+
+def _said(case: Case, answered: Answered) -> list[Any]:
+    """What the user said, turn by turn. Of a simulated one the attempt tells it, or its last words the transcript."""
+    if case.role is not None:
+        words = [each.get("content") for each in answered.transcript.messages or () if each.get("role") == "user"]
+        return list(answered.talk.said) if answered.talk else words[-1:] or [""]
+    return [turn.user for turn in case.turns] if case.turns else [case.input]
 
 
 def _turns(said: Sequence[Any], answered: Answered) -> tuple[Block, ...]:

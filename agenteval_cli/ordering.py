@@ -10,14 +10,17 @@ import msgspec
 from agenteval_cli import __version__, git
 from agenteval_cli.agents import ReadyAgent, made_ready
 from agenteval_cli.attempt_records import Records
+from agenteval_cli.case import Case
+from agenteval_cli.cast import Cast, cast_for, user_records
 from agenteval_cli.courts import court_for, judge_records
 from agenteval_cli.errors import UsageError
 from agenteval_cli.grading import GRADING
 from agenteval_cli.judging import Court
 from agenteval_cli.planning import plan_for
 from agenteval_cli.records import FINISHED, RUNNING, AgentRecord, PlannedCase, Platform, RunRecord
+from agenteval_cli.replays import recordings_of
 from agenteval_cli.repository import Loaded, LoadedCase, Repository
-from agenteval_cli.resuming import refuse_changes
+from agenteval_cli.resuming import refuse_changes, refuse_other_users
 from agenteval_cli.reuse import kept_records, reuse_of
 from agenteval_cli.runner import Order, begun_again
 from agenteval_cli.schedule import Budget, shard_of
@@ -46,18 +49,22 @@ def new_order(
     wishes: Wishes,
     environment: Mapping[str, str],
     earlier: Run | None = None,
+    replayed: Run | None = None,
 ) -> Order:
     """A new run of the chosen cases; with `earlier`, one that keeps what still holds of that run.
 
-    Raises UsageError where a case or an agent cannot run, and where a shard has no case.
+    With `replayed`, simulated users say what they said in that run. Raises UsageError where a case, an agent or a user
+    cannot run, and where a shard has no case.
     """
     court = court_for(repository.config.judging, repository.root, (item.case for item in chosen), environment)
+    cast = _cast(repository, (item.case for item in chosen), environment, replayed)
     plan = plan_for(
         chosen,
         repository.config,
         agent=wishes.agent,
         attempts=wishes.attempts,
         calibrations=court.calibrations,
+        users=cast.by_case,
     )
     if wishes.shard is not None:
         plan = shard_of(plan, *wishes.shard)
@@ -75,6 +82,7 @@ def new_order(
             {name: ready.digest for name, ready in agents.items()},
             earlier,
             {judge.digest for judge in judge_records(court)},
+            {user.name: user.digest for user in user_records(cast)},
         )
         plan, kept = reuse.plan, kept_records(reuse, cases, earlier)
     ids = {planned.case for planned in plan}
@@ -87,6 +95,7 @@ def new_order(
         git=git.state_of(repository.root),
         agents=tuple(_agent_record(ready) for ready in agents.values()),
         judges=judge_records(court),
+        users=user_records(cast),
         platform=Platform(platform.system(), platform.machine(), platform.python_version()),
         seed=wishes.seed,
         min_pass_rate=repository.config.min_pass_rate,
@@ -94,8 +103,16 @@ def new_order(
         not_selected=tuple(item.case.id for item in loaded.cases if item.case.id not in ids),
         shard=wishes.shard,
         since=earlier.record.id if earlier else None,
+        replays=replayed.record.id if replayed else None,
     )
-    return _order(repository, record, cases, agents, wishes, court, kept=kept)
+    order = _order(repository, record, cases, agents, wishes, court, kept=kept)
+    recordings = recordings_of(replayed, plan, cases) if replayed else {}
+    return msgspec.structs.replace(order, cast=cast, recordings=recordings)
+
+
+def _cast(repository: Repository, cases: Iterable[Case], environment: Mapping[str, str], replayed: Run | None) -> Cast:
+    """Who simulates the users; nobody where their words are replayed."""
+    return Cast() if replayed else cast_for(repository.config.users, repository.root, cases, environment)
 
 
 def resumed_order(
@@ -114,9 +131,19 @@ def resumed_order(
     court = court_for(
         repository.config.judging, repository.root, (cases[planned.case].case for planned in record.plan), environment
     )
+    replayed = None if record.replays is None else _run_of(repository, record.replays)
+    cast = _cast(repository, (cases[planned.case].case for planned in record.plan), environment, replayed)
+    refuse_other_users(record, user_records(cast))
     kept = _still_to_keep(repository, run, cases)
     order = _order(repository, begun_again(record), cases, agents, wishes, court, kept=kept)
-    return msgspec.structs.replace(order, earlier=run.attempts)
+    recordings = recordings_of(replayed, record.plan, cases) if replayed else {}
+    return msgspec.structs.replace(order, earlier=run.attempts, cast=cast, recordings=recordings)
+
+
+def _run_of(repository: Repository, run_id: str) -> Run:
+    if run_id not in run_ids(repository.runs):
+        raise UsageError(f"run {run_id}, whose users' words are replayed, is not there any more")
+    return read_run(repository.runs / run_id)
 
 
 def _still_to_keep(repository: Repository, run: Run, cases: Mapping[str, LoadedCase]) -> Iterator[Records]:
@@ -127,9 +154,9 @@ def _still_to_keep(repository: Repository, run: Run, cases: Mapping[str, LoadedC
     digests = {agent.name: agent.digest for agent in record.agents}
     earlier = read_run(repository.runs / record.since)
     done = counted(run.attempts)
-    for records in kept_records(
-        reuse_of(record.plan, digests, earlier, {judge.digest for judge in record.judges}), cases, earlier
-    ):
+    users = {user.name: user.digest for user in record.users}
+    reuse = reuse_of(record.plan, digests, earlier, {judge.digest for judge in record.judges}, users)
+    for records in kept_records(reuse, cases, earlier):
         if (records[0].case, records[0].attempt) not in done:
             yield records
 

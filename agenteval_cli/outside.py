@@ -35,7 +35,7 @@ _RESULTS: Mapping[Any, str] = {
 }
 _SHOWN = 300
 # What a program that only searches its input would find itself in, or a good answer in.
-_NOT_TOLD = frozenset({"outcome", "trajectory", "criteria", "turns", "recording"})
+_NOT_TOLD = frozenset({"outcome", "trajectory", "criteria", "turns", "simulation", "recording"})
 
 
 def answers_to(

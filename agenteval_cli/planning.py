@@ -25,18 +25,18 @@ def plan_for(
     agent: str | None = None,
     attempts: int | None = None,
     calibrations: Calibrations = MappingProxyType({}),
+    users: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[PlannedCase, ...]:
     """Each chosen case with its agent and number of attempts: as asked, else as the case says, else by default.
 
-    `calibrations` say which judges may gate. Raises UsageError where there is no such agent, and where a case cannot
-    run in this version, with its agent or with its judges.
+    `calibrations` say which judges may gate, `users` who plays the simulated user of a case by its ID. Raises
+    UsageError where there is no such agent, and where a case cannot run with its agent or with its judges.
     """
-    plan = tuple(_planned(loaded, config, agent, attempts) for loaded in chosen)
+    plan = tuple(_planned(loaded, config, agent, attempts, user=users.get(loaded.case.id, "")) for loaded in chosen)
     barred = [
         f"{loaded.case.file}: {words}"
         for loaded, planned in zip(chosen, plan, strict=True)
         for words in (
-            *_unsupported(loaded.case),
             *_unseen(loaded.case, config.agents[planned.agent]),
             *bars(loaded.case.data, config.judging, calibrations),
         )
@@ -46,7 +46,7 @@ def plan_for(
     return plan
 
 
-def _planned(loaded: LoadedCase, config: Config, agent: str | None, attempts: int | None) -> PlannedCase:
+def _planned(loaded: LoadedCase, config: Config, agent: str | None, attempts: int | None, *, user: str) -> PlannedCase:
     case = loaded.case
     if attempts is not None:
         number, why = attempts, "--attempts"
@@ -66,6 +66,7 @@ def _planned(loaded: LoadedCase, config: Config, agent: str | None, attempts: in
         quarantined=case.quarantined,
         digests=loaded.digests,
         reason=f"run: {why}",
+        user=user,
         metadata=_plain_values(case.data.get("metadata", {})),
     )
 
@@ -82,14 +83,8 @@ def _unseen(case: Case, agent: Agent) -> Iterator[str]:
         request.pop("state", None)  # it is that of the tools, which the agent sees them by
     for key in PROTOCOLS[agent.protocol].cannot_carry(request):
         yield f"{key}: agent '{agent.name}' would not see it; the {agent.protocol} protocol carries the input only"
-    if len(case.turns) > 1 and agent.protocol == "text":
-        yield f"turns: agent '{agent.name}' would not see what was said; the text protocol carries the input only"
+    if agent.protocol == "text" and (len(case.turns) > 1 or case.role is not None):
+        key = "turns" if case.role is None else "simulation"
+        yield f"{key}: agent '{agent.name}' would not see what was said; the text protocol carries the input only"
     if case.files and agent.protocol == "jsonl":
         yield f"files: agent '{agent.name}' would not see them; a jsonl agent has one folder for all attempts"
-
-
-def _unsupported(case: Case) -> Iterator[str]:
-    """Fields that are valid, and that this version does not act on yet: refused, never ignored."""
-    data = case.data
-    if "simulation" in data:
-        yield "simulation: not supported yet"

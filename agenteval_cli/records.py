@@ -52,7 +52,11 @@ class UserRecord(msgspec.Struct, frozen=True):
 
 
 class PlannedCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One case of the plan and why it is in it. `metadata` has its plain values, for taking results apart by them."""
+    """One case of the plan and why it is in it.
+
+    `user` is who of `users` plays its simulated user, empty where it has none. `metadata` has its plain values, for
+    taking results apart by them.
+    """
 
     case: str
     file: str
@@ -65,6 +69,7 @@ class PlannedCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     quarantined: bool
     digests: Digests
     reason: str
+    user: str = ""
     metadata: dict[str, str | int | float | bool] = {}
 
 

@@ -25,6 +25,7 @@ def transcript_from(response: Mapping[str, Any]) -> Transcript:
         state=response.get("state", msgspec.UNSET),
         model=response.get("model"),
         trace_id=response.get("trace_id"),
+        ended=bool(response.get("ended")),
     )
 
 
@@ -87,6 +88,7 @@ def merged(traced: Transcript, said: Transcript) -> Transcript:
     """Both as one: what the trace tells wins, the agent's own words fill what it leaves open, differences are notes."""
     facts = {name: _told(getattr(traced, name), getattr(said, name)) for name in Transcript.__struct_fields__}
     facts["tool_calls"] = _calls(traced.tool_calls, said.tool_calls)
+    facts["ended"] = traced.ended or said.ended
     facts["bytes_replaced"] = traced.bytes_replaced or said.bytes_replaced
     facts["notes"] = (*traced.notes, *said.notes, *_differences(traced, said))
     return Transcript(**facts)

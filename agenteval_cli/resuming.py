@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from agenteval_cli.agents import ReadyAgent
 from agenteval_cli.config import FILE_NAME
 from agenteval_cli.errors import UsageError
 from agenteval_cli.grading import GRADING
-from agenteval_cli.records import PlannedCase, RunRecord
+from agenteval_cli.records import PlannedCase, RunRecord, UserRecord
 from agenteval_cli.repository import LoadedCase
 
 
@@ -17,7 +17,17 @@ def refuse_changes(record: RunRecord, cases: Mapping[str, LoadedCase], agents: M
 
     `cases` are the valid cases that there are now, by ID, `agents` those of the run's agents that there are, by name.
     """
-    changes = [*_changed_agents(record, agents), *_changed_cases(record.plan, cases)]
+    _refuse(record, [*_changed_agents(record, agents), *_changed_cases(record.plan, cases)])
+
+
+def refuse_other_users(record: RunRecord, users: Iterable[UserRecord]) -> None:
+    """The same where one who simulates users is not what it was."""
+    now = {user.name: user.digest for user in users}
+    changed = [user.name for user in record.users if now.get(user.name) != user.digest]
+    _refuse(record, [f"user '{name}' has changed: its command, its model, its rules or its files" for name in changed])
+
+
+def _refuse(record: RunRecord, changes: list[str]) -> None:
     if record.grading != GRADING:
         changes.append("the checks of this version of agenteval do not mean what those of the run meant")
     if changes:

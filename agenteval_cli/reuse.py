@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 from msgspec.structs import replace
@@ -13,7 +14,7 @@ from agenteval_cli.attempt_records import Records
 from agenteval_cli.checks import NOTHING_TOLD, Told
 from agenteval_cli.endings import Answered, Facts
 from agenteval_cli.finding import FAILED, NO_EVIDENCE, PASSED, CheckResult
-from agenteval_cli.grading import GRADING, NOT_CHECKED, verdict_on
+from agenteval_cli.grading import GRADING, NOT_CHECKED, broken_off, verdict_on
 from agenteval_cli.judgement import Judgement
 from agenteval_cli.records import (
     ATTEMPT_FORMAT,
@@ -46,9 +47,16 @@ class Reuse(msgspec.Struct, frozen=True):
 
 
 def reuse_of(
-    plan: tuple[PlannedCase, ...], agents: Mapping[str, str], earlier: Run, judges: Collection[str] = ()
+    plan: tuple[PlannedCase, ...],
+    agents: Mapping[str, str],
+    earlier: Run,
+    judges: Collection[str] = (),
+    users: Mapping[str, str] = MappingProxyType({}),
 ) -> Reuse:
-    """Hold a plan against an earlier run. `agents` has the digest of each by name, `judges` those of the judges."""
+    """Hold a plan against an earlier run.
+
+    `agents` and `users`, who play the simulated ones, have the digest of each by name, `judges` those of the judges.
+    """
     before = {planned.case.casefold(): planned for planned in earlier.record.plan}
     attempts = _usable(earlier)
     kept: list[AttemptRecord] = []
@@ -61,7 +69,9 @@ def reuse_of(
             for attempt in attempts.get(planned.case.casefold(), ())
             if attempt.attempt <= planned.attempts and _serves(attempt, decision)
         ]
-        if decision != RERUN and not usable:
+        if decision != RERUN and planned.user and not _same_user(planned.user, users, earlier.record):
+            decision, why, usable = RERUN, f"the simulated user has changed since {earlier.record.id}", []
+        elif decision != RERUN and not usable:
             decision, why = RERUN, f"{earlier.record.id} has no graded attempt of it"
         elif _judged_by_others(usable, earlier.record, judges):
             decision, why, usable = RERUN, f"a judge has changed since {earlier.record.id}", []
@@ -71,6 +81,12 @@ def reuse_of(
         some = f"; {len(usable)} of {planned.attempts} attempts are there" if 0 < len(usable) < planned.attempts else ""
         decided.append(replace(planned, reason=f"{decision}: {why}{some}"))
     return Reuse(tuple(decided), tuple(kept), frozenset(regraded))
+
+
+def _same_user(name: str, users: Mapping[str, str], earlier: RunRecord) -> bool:
+    """Whether the user was played by the same, and said its own words."""
+    before = {user.name: user.digest for user in earlier.users}
+    return earlier.replays is None and before.get(name) == users.get(name)
 
 
 def _judged_by_others(attempts: Sequence[AttemptRecord], earlier: RunRecord, judges: Collection[str]) -> bool:
@@ -115,7 +131,7 @@ def graded_again(
     """
     answered = answer_in(attempt, transcript)
     if answered is None:
-        return attempt
+        return _broken_off_again(attempt, loaded, transcript)
     kept = attempt.judgements if judgements is None else judgements
     verdict = verdict_on(loaded.case, answered, told, kept)
     again = replace(
@@ -134,11 +150,22 @@ def graded_again(
     return without_evidence(noted, {check.name: _HIDDEN for check in attempt.checks if _saw_a_secret(check)})
 
 
+def _broken_off_again(attempt: AttemptRecord, loaded: LoadedCase, transcript: TranscriptRecord) -> AttemptRecord:
+    """A conversation that broke off, with the checks of its answered turns made anew. It ends as it did."""
+    if not transcript.turns:
+        return attempt
+    verdict = broken_off(loaded.case, transcript.turns, attempt.status, attempt.reason)
+    return replace(
+        attempt, outcome=verdict.outcome, trajectory=verdict.trajectory, checks=verdict.checks, regraded=True
+    )
+
+
 def answer_in(attempt: AttemptRecord, transcript: TranscriptRecord) -> Answered | None:
     """The ending that a stored attempt had; None where it gave no answer."""
     if transcript.transcript is None:
         return None
-    return Answered(Facts(seconds=attempt.duration_ms / 1000), transcript.transcript, transcript.turns)
+    facts = Facts(seconds=attempt.duration_ms / 1000)
+    return Answered(facts, transcript.transcript, transcript.turns, transcript.talk)
 
 
 def without_evidence(attempt: AttemptRecord, words: Mapping[str, str]) -> AttemptRecord:
@@ -168,7 +195,7 @@ def _undecided(part: str) -> str:
 
 
 def _is_masked(transcript: TranscriptRecord) -> bool:
-    return MASK.encode() in msgspec.json.encode((transcript.transcript, transcript.turns))
+    return MASK.encode() in msgspec.json.encode((transcript.transcript, transcript.turns, transcript.talk))
 
 
 def _saw_a_secret(check: CheckResult) -> bool:

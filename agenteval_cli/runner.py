@@ -5,17 +5,17 @@ plan → (task → ending → verdict → records) in the crew's threads → wri
 
 from __future__ import annotations
 
-import contextlib
 import secrets
-import signal
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from agenteval_cli.agents import ReadyAgent
 from agenteval_cli.attempt_records import Records
+from agenteval_cli.cast import Cast
 from agenteval_cli.crew import Crew
 from agenteval_cli.judging import Court, Judges
 from agenteval_cli.orphans import Guardian, adopt_orphans
@@ -23,13 +23,16 @@ from agenteval_cli.process import Cancel, Processes
 from agenteval_cli.recordings import are_replayed
 from agenteval_cli.records import FINISHED, INTERRUPTED, RUN_FORMAT, RUNNING, AttemptRecord, RunRecord
 from agenteval_cli.redaction import Redactor
+from agenteval_cli.replays import Recordings
 from agenteval_cli.repository import LoadedCase
 from agenteval_cli.run_writer import RunWriter
 from agenteval_cli.schedule import Agenda, Brakes, Budget, jobs_of
 from agenteval_cli.sessions import Means
+from agenteval_cli.signals import signals_cancel
 from agenteval_cli.statuses import GRADED
 from agenteval_cli.summary import RunSummary, Sums, counted
 from agenteval_cli.trying import Work, now
+from agenteval_cli.users import user_for
 from agenteval_cli.watching import Watcher
 from agenteval_cli.worker_pool import WorkerPool
 
@@ -44,7 +47,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """What to run: a run's record with its plan, and what it needs, by name.
 
     `earlier` has the attempts that the run has already where it is gone on with, None for a new one. `kept` are
-    attempts of another run that still hold; they are written first. `shuffle` is the seed of the order, or None.
+    attempts of another run that still hold; they are written first. `recordings` has the words of another run's users
+    where they are replayed. `shuffle` is the seed of the order, or None.
     """
 
     record: RunRecord
@@ -60,6 +64,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     shuffle: int | None = None
     redact: tuple[str, ...] = ()
     court: Court = Court()
+    cast: Cast = Cast()
+    recordings: Recordings = MappingProxyType({})
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -79,7 +85,7 @@ def run(order: Order, watcher: Watcher) -> Ended:
     writer = _opened(order)
     cancel = Cancel()
     try:
-        with _signals_cancel(cancel):
+        with signals_cancel(cancel):
             watcher.start(order.record)
             record, sums = _run(order, writer, cancel, watcher)
             ended = _ended(record, sums, interrupted=cancel.requested)
@@ -144,8 +150,10 @@ def _executed(
     receiver = _receiver(order.agents.values())
     tools = _tools(order, guardian)
     agents = order.agents.values()
-    redactor = Redactor((*order.court.secrets, *(value for agent in agents for value in agent.secrets)), order.redact)
+    of_agents = (value for agent in agents for value in agent.secrets)
+    redactor = Redactor((*order.court.secrets, *order.cast.secrets, *of_agents), order.redact)
     judges = Judges(order.court, processes, redactor)
+    users = {name: user_for(ready, processes, redactor) for name, ready in order.cast.users.items()}
     try:
         work = Work(
             cases=order.cases,
@@ -159,11 +167,15 @@ def _executed(
             redactor=redactor,
             watcher=watcher,
             judges=judges,
+            users=users,
+            recordings=order.recordings,
         )
         for batch in Crew(work, agenda, brakes):
             yield from writer.append(batch)
     finally:
         judges.close()
+        for user in users.values():
+            user.close()
         if receiver is not None:
             receiver.close()
         if tools is not None:
@@ -210,18 +222,3 @@ def begun_again(record: RunRecord) -> RunRecord:
         counts={},
         resumed_at=(*record.resumed_at, now()),
     )
-
-
-@contextlib.contextmanager
-def _signals_cancel(cancel: Cancel) -> Iterator[None]:
-    """INT, TERM and HUP ask every agent to end; what has ended by then is kept."""
-    before = {
-        number: signal.signal(number, lambda *_: cancel.request())
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        if signal.getsignal(number) is not signal.SIG_IGN  # nohup, or a background job of a script
-    }
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -109,11 +109,12 @@ class ProcessSession:
 
 
 class WorkerSession:
-    """jsonl: a worker of the pool answers, and goes back to it while it is in step."""
+    """jsonl: a worker of the pool answers, turn after turn, and goes back to it while it is in step."""
 
     def __init__(self, task: Task, means: Means) -> None:
         self._task = task
         self._means = means
+        self._lease = means.pool.lease(task)
 
     def ask(self, request: Mapping[str, Any], seconds: float) -> Ending:
         with trace_place(self._task.transcript_from, request["attempt"], None, self._means.processes) as place:
@@ -122,12 +123,12 @@ class WorkerSession:
     def _asked(self, request: Mapping[str, Any], seconds: float, place: TracePlace) -> Ending:
         line = PROTOCOLS[self._task.protocol].stdin(request).rstrip(b"\n")
         try:
-            return self._means.pool.ask(self._task, line, seconds, lambda answer: self._ending(answer, seconds, place))
+            return self._lease.ask(line, seconds, lambda answer: self._ending(answer, seconds, place))
         except NotStartedError as error:
             return AgentFault(Facts(), str(error))
 
     def close(self) -> None:
-        """The pool keeps the workers."""
+        self._lease.close()
 
     def _ending(self, answer: Answer, seconds: float, place: TracePlace) -> Ending:
         facts = _facts_of_answer(answer)

@@ -77,6 +77,11 @@ def rules_from(data: Any) -> tuple[Rule, ...]:
     )
 
 
+def names_in(text: str) -> list[str]:
+    """The names in braces in a line of a script."""
+    return _NAMED.findall(text)
+
+
 def told(text: Any, knows: Mapping[str, Any]) -> Any:
     """A text of a script with {{name}} replaced by what the user knows of that name."""
     if not isinstance(text, str):

@@ -50,6 +50,17 @@ class Replay(msgspec.Struct, frozen=True, omit_defaults=True):
     why: str = ""
 
 
+class Recorded(msgspec.Struct, frozen=True, kw_only=True):
+    """An attempt of an earlier run whose user's words are to be said again, with what was answered to each."""
+
+    run: str
+    attempt: int
+    user: str
+    said: tuple[Any, ...]
+    answers: tuple[Any, ...]
+    stop: str | None = None
+
+
 class Talk(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The user's side of several turns.
 

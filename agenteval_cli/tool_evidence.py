@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from agenteval_cli.endings import AgentFault, Answered, Ending, HarnessFault, OverLimit, TimedOut
+from agenteval_cli.endings import AgentFault, Answered, Ending, HarnessFault, OverLimit, TimedOut, UserFault
 from agenteval_cli.observed_calls import Observed
 from agenteval_cli.transcript import ToolCall, Transcript
 
@@ -18,16 +18,18 @@ def observed_in(ending: Ending, observed: Observed) -> Ending:
     after it went over a limit, or made more calls than are kept, the limit is why.
     """
     match ending:
-        case Answered() | AgentFault() | TimedOut() if observed.broken is not None:
+        case Answered() | AgentFault() | TimedOut() | UserFault() if observed.broken is not None:
             return HarnessFault(observed.broken)
         case Answered() if observed.too_many is not None:
-            return OverLimit(ending.facts, observed.too_many)
+            return _over_limit(ending, observed.too_many, observed)
         case AgentFault() | TimedOut() if observed.over_limit is not None:
-            return OverLimit(ending.facts, observed.over_limit)
+            return _over_limit(ending, observed.over_limit, observed)
         case Answered():
             return with_observed(ending, observed)
-        case _:
+        case HarnessFault():
             return ending
+        case _:
+            return msgspec.structs.replace(ending, turns=tuple(_turns(ending.turns, observed)))
 
 
 def with_observed(answered: Answered, observed: Observed) -> Answered:
@@ -35,6 +37,11 @@ def with_observed(answered: Answered, observed: Observed) -> Answered:
     whole = _seen(answered.transcript, observed.calls, observed, observed.state)
     noted = msgspec.structs.replace(whole, notes=(*whole.notes, *_notes(observed)))
     return msgspec.structs.replace(answered, transcript=noted, turns=tuple(_turns(answered.turns, observed)))
+
+
+def _over_limit(ending: Answered | AgentFault | TimedOut, why: str, observed: Observed) -> OverLimit:
+    turns = tuple(_turns(ending.turns, observed))
+    return OverLimit(ending.facts, why, turns, ending.talk)
 
 
 def _turns(turns: tuple[Transcript, ...], observed: Observed) -> Iterator[Transcript]:

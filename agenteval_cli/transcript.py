@@ -68,7 +68,8 @@ class Transcript(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The facts of one attempt. `tool_calls` None means that nothing tells which calls were made.
 
     With `observed` they are those that the tool server saw, and `reported_calls` is what the agent claims, if it does.
-    `files` are those that the attempt left in its folder; None means that nobody looked.
+    `files` are those that the attempt left in its folder; None means that nobody looked. `ended` says that the agent
+    ended the conversation with this answer.
     """
 
     output: Any = None
@@ -85,6 +86,7 @@ class Transcript(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     model: str | None = None
     trace_id: str | None = None
     files: tuple[FileFact, ...] | None = None
+    ended: bool = False
     bytes_replaced: bool = False
     notes: tuple[str, ...] = ()
 

@@ -8,6 +8,7 @@ import os
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -23,6 +24,7 @@ from agenteval_cli.judging import Judges
 from agenteval_cli.outside import answers_to
 from agenteval_cli.recordings import are_replayed
 from agenteval_cli.redaction import Redactor
+from agenteval_cli.replays import Recordings
 from agenteval_cli.repository import LoadedCase
 from agenteval_cli.requests import request_for
 from agenteval_cli.schedule import Job
@@ -30,6 +32,8 @@ from agenteval_cli.sessions import Means
 from agenteval_cli.task import Task
 from agenteval_cli.tool_endpoint import told_in_environment, told_in_request
 from agenteval_cli.tool_evidence import observed_in
+from agenteval_cli.turns import opened
+from agenteval_cli.users.interface import User
 from agenteval_cli.watching import Watcher
 
 
@@ -37,7 +41,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     """What the threads share: the cases and agents by name, and the means to run them.
 
     `concurrency` is how many attempts may run at once in all, and for an agent that says nothing itself; `retries` is
-    how often an attempt that ended in an error is tried again.
+    how often an attempt that ended in an error is tried again. `users` play those that cases simulate, by name, except
+    in attempts whose words are among the `recordings`.
     """
 
     cases: Mapping[str, LoadedCase]
@@ -51,6 +56,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     redactor: Redactor
     watcher: Watcher
     judges: Judges
+    users: Mapping[str, User] = MappingProxyType({})
+    recordings: Recordings = MappingProxyType({})
 
 
 def tried(work: Work, job: Job, retry: int) -> Records:
@@ -63,7 +70,7 @@ def tried(work: Work, job: Job, retry: int) -> Records:
     request = request_for(case, work.mark + secrets.token_hex(8), seed, deadline_in(seconds))
     started_at = now()
     work.watcher.began(case.id, number, agent.agent.name)
-    ending = _executed(work, case, agent, request, seconds)
+    ending = _executed(work, job, agent, request, seconds)
     work.means.processes.has_ended(request["attempt"])
     answered = ending if isinstance(ending, Answered) else None
     attempted = Attempted(
@@ -73,7 +80,7 @@ def tried(work: Work, job: Job, retry: int) -> Records:
         retry=retry,
         seed=seed,
         started_at=started_at,
-        request=request,
+        request=_as_asked(request, ending),
         ending=ending,
         told=_told(work, case, answered) if answered else NOTHING_TOLD,
         judgements=work.judges.judge(case, answered) if answered else (),
@@ -93,33 +100,46 @@ def now() -> str:
     return dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _executed(work: Work, case: Case, agent: ReadyAgent, request: dict[str, Any], seconds: float) -> Ending:
+def _as_asked(request: dict[str, Any], ending: Ending) -> dict[str, Any]:
+    """The request of the first turn, with the words that a simulated user found for it."""
+    talk = None if isinstance(ending, HarnessFault) else ending.talk
+    return opened(request, talk.said[0]) if talk is not None and talk.user and talk.said else request
+
+
+def _executed(work: Work, job: Job, agent: ReadyAgent, request: dict[str, Any], seconds: float) -> Ending:
     """Run the agent, with the tools of the case where they are recorded; what the tools saw is evidence."""
+    case = work.cases[job[0].case].case
     tools = case.data.get("tools", ())
     server = work.means.tools if are_replayed(tools) else None
     if server is None:
-        return execute(_task(work, case, agent, request, seconds), work.means)
+        return execute(_task(work, job, agent, request, seconds), work.means, work.users)
     state = case.data.get("state", msgspec.UNSET)
     try:
         endpoint = server.open(request["attempt"], tools, state, limits=case.limits)
     except OSError as error:
         return HarnessFault(f"no place for the tools of the attempt: {error.strerror}")
     request["tool_server"] = told_in_request(endpoint)
-    ending = execute(_task(work, case, agent, request, seconds, told_in_environment(endpoint)), work.means)
+    task = _task(work, job, agent, request, seconds, told_in_environment(endpoint))
+    ending = execute(task, work.means, work.users)
     return observed_in(ending, server.close(request["attempt"]))
 
 
 def _task(
     work: Work,
-    case: Case,
+    job: Job,
     agent: ReadyAgent,
     request: dict[str, Any],
     seconds: float,
     own_env: Mapping[str, str] | None = None,
 ) -> Task:
+    planned, number = job
+    case = work.cases[planned.case].case
     return Task(
         request=request,
         later=tuple(turn.user for turn in case.turns[1:]),
+        user=planned.user,
+        role=case.role,
+        recorded=work.recordings.get((planned.case, number)),
         argv=agent.argv,
         env=agent.env,
         own_env=dict(own_env or {}),

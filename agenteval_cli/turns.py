@@ -14,6 +14,11 @@ from agenteval_cli.units import amount
 Item = TypeVar("Item")
 
 
+def opened(request: Mapping[str, Any], said: Any) -> dict[str, Any]:
+    """The request of the first turn, where what the user says was not known before."""
+    return {**request, "messages": [*request["messages"], {"role": "user", "content": said}], "input": said}
+
+
 def next_request(request: Mapping[str, Any], answer: Transcript, said: Any) -> dict[str, Any]:
     """The request of the next turn: the history goes on with what the agent answered, not with what was expected."""
     history = [*request["messages"], {"role": "assistant", "content": answer.output}, {"role": "user", "content": said}]

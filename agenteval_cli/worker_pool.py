@@ -23,29 +23,25 @@ class WorkerPool:
         self._processes = processes
         self._mark = mark
         self._lock = threading.Lock()
-        self._idle: dict[Key, list[_Settled]] = defaultdict(list)
+        self._idle: dict[Key, list[Settled]] = defaultdict(list)
 
-    def ask(self, task: Task, line: bytes, seconds: float, read: Callable[[Answer], Ending]) -> Ending:
-        """Ask an idle worker, or a new one. One that fell out of step while idle is replaced, and nobody notices.
+    def lease(self, task: Task) -> Lease:
+        """A worker for one attempt, which keeps it over all of its turns."""
+        return Lease(self, task)
 
-        A worker whose answer cannot be read is ended too: what it prints next may belong to this request still.
-        Raises NotStartedError where the command cannot be started, OSError where this machine has no room for it.
-        """
-        while True:
-            key = (*task.argv, *(f"{name}={value}" for name, value in sorted(task.env.items())))
-            idle = self._taken(key)
-            settled = idle or _Settled(self._processes, self._mark, task)
-            ending = None
-            try:
-                answer = settled.worker.send_and_wait(line, seconds)
-                ending = read(answer)
-            finally:
-                if isinstance(ending, Answered) and answer.in_step:
-                    self._put_back(key, settled)
-                else:
-                    settled.end()
-            if answer.sent or idle is None:
-                return ending
+    def settle(self, task: Task) -> Settled:
+        """A new worker. Raises NotStartedError where the command cannot be started, OSError where there is no room."""
+        return Settled(self._processes, self._mark, task)
+
+    def taken(self, key: Key) -> Settled | None:
+        """An idle worker, if there is one."""
+        with self._lock:
+            return self._idle[key].pop() if self._idle[key] else None
+
+    def put_back(self, key: Key, settled: Settled) -> None:
+        """Let others have the worker."""
+        with self._lock:
+            self._idle[key].append(settled)
 
     def close(self) -> None:
         """End every worker. Call it when no attempt is running any more."""
@@ -58,16 +54,47 @@ class WorkerPool:
         for thread in threads:
             thread.join()
 
-    def _taken(self, key: Key) -> _Settled | None:
-        with self._lock:
-            return self._idle[key].pop() if self._idle[key] else None
 
-    def _put_back(self, key: Key, settled: _Settled) -> None:
-        with self._lock:
-            self._idle[key].append(settled)
+class Lease:
+    """The worker that one attempt talks to: the same one turn after turn, as long as it stays in step."""
+
+    def __init__(self, pool: WorkerPool, task: Task) -> None:
+        self._pool = pool
+        self._task = task
+        self._key = (*task.argv, *(f"{name}={value}" for name, value in sorted(task.env.items())))
+        self._settled: Settled | None = None
+
+    def ask(self, line: bytes, seconds: float, read: Callable[[Answer], Ending]) -> Ending:
+        """Ask the attempt's worker, else an idle one, else a new one.
+
+        One that fell out of step while idle is replaced, and nobody notices. A worker whose answer cannot be read is
+        ended too: what it prints next may belong to this request still. Raises NotStartedError where the command
+        cannot be started, OSError where this machine has no room for it.
+        """
+        while True:
+            idle = self._settled or self._pool.taken(self._key)
+            self._settled = None
+            settled = idle or self._pool.settle(self._task)
+            ending = None
+            try:
+                answer = settled.worker.send_and_wait(line, seconds)
+                ending = read(answer)
+            finally:
+                if isinstance(ending, Answered) and answer.in_step:
+                    self._settled = settled
+                else:
+                    settled.end()
+            if answer.sent or idle is None:
+                return ending
+
+    def close(self) -> None:
+        """Give the worker back."""
+        if self._settled is not None:
+            self._pool.put_back(self._key, self._settled)
+            self._settled = None
 
 
-class _Settled:
+class Settled:
     """A worker with the folder that it lives in."""
 
     def __init__(self, processes: Processes, mark: str, task: Task) -> None:

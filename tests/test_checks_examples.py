@@ -59,7 +59,7 @@ def evidence(example: dict[str, Any], answer: Any) -> Evidence:
         retrieval_context=None if retrieved is None else tuple(retrieved),
         files=None if files is None else tuple(fact(path, text) for path, text in files.items()),
     )
-    return Evidence(transcript, None if context is None else tuple(context))
+    return Evidence(transcript, None if context is None else tuple(context), stop=example.get("stop"))
 
 
 def outcome(example: dict[str, Any], answer: Any) -> CheckResult:

@@ -200,6 +200,7 @@ def test_what_a_case_does_not_say_has_its_default() -> None:
         agent=None,
         messages=({"role": "user", "content": "Hello"},),
         turns=(),
+        role=None,
         files=(),
         tools=(),
         limits=Limits(),

@@ -32,11 +32,16 @@ NOTHING_TOLD = Told()
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """All that a check may look at. `context` are the documents that the case gives, None where it gives none."""
+    """All that a check may look at.
+
+    `context` are the documents that the case gives, None where it gives none; `stop` is why a conversation with a
+    simulated user stopped, None where there was none.
+    """
 
     transcript: Transcript
     context: tuple[str, ...] | None = None
     told: Told = NOTHING_TOLD
+    stop: str | None = None
 
 
 def nothing_wrong(_item: Mapping[str, Any]) -> Faults:

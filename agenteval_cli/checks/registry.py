@@ -39,6 +39,7 @@ CHECKS: Mapping[str, str] = MappingProxyType(
         "citations": "citations",
         "state": "state",
         "files": "files",
+        "stop": "stop",
         "all_of": "combined",
         "any_of": "combined",
         "not": "combined",

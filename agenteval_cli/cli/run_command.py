@@ -39,6 +39,7 @@ from agenteval_cli.cli.run_options import (
     Failed,
     Ignore,
     RecordTools,
+    ReplayUser,
     Resume,
     RetryErrors,
     Sample,
@@ -71,6 +72,7 @@ def command(
     agent: Annotated[str | None, typer.Option(metavar="NAME", help="Run this agent, whatever the cases name.")] = None,
     attempts: Attempts = None,
     since: Since = None,
+    replay_user: ReplayUser = None,
     resume: Resume = None,
     concurrency: Concurrency = None,
     retry_errors: RetryErrors = 0,
@@ -98,7 +100,15 @@ def command(
     from agenteval_cli.repository import open_repository
 
     picks = Picks(tier=tier, case=case, tag=tag, owner=owner, where=where, failed=failed, changed=changed)
-    draw = Draw(sample=sample, shard=shard, agent=agent, attempts=attempts, since=since, seed=seed)
+    draw = Draw(
+        sample=sample,
+        shard=shard,
+        agent=agent,
+        attempts=attempts,
+        since=since,
+        replay_user=replay_user,
+        seed=seed,
+    )
     refuse_what_does_not_go_together(draw, confirm=confirm, against=against, record_tools=record_tools, ignore=ignore)
     spend = budget(fail_fast=fail_fast, cost=budget_cost, time=budget_time)
     how = {"shuffle": shuffle, "concurrency": concurrency, "retries": retry_errors, "budget": spend}
@@ -155,8 +165,10 @@ def _new(repository: Repository, loaded: Loaded, picks: Picks, draw: Draw, wishe
     chosen = selected(loaded.cases, selection)
     if draw["sample"] is not None:
         chosen = sampled(chosen, draw["sample"], wishes.seed)
-    earlier = None if draw["since"] is None else _run_with_attempts(repository, draw["since"])
-    return new_order(repository, loaded, chosen, wishes, os.environ, earlier)
+    earlier, replayed = (
+        None if name is None else _run_with_attempts(repository, name) for name in (draw["since"], draw["replay_user"])
+    )
+    return new_order(repository, loaded, chosen, wishes, os.environ, earlier, replayed)
 
 
 def _run_with_attempts(repository: Repository, name: str) -> Run:
@@ -166,7 +178,7 @@ def _run_with_attempts(repository: Repository, name: str) -> Run:
 
     run = find_run(repository, name)
     if run.record.id == BASELINE:
-        raise UsageError("a baseline has no attempts to keep or to try again; name a run")
+        raise UsageError("a baseline has no attempts to keep, to try again or to replay; name a run")
     return run
 
 

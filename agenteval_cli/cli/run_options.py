@@ -25,6 +25,10 @@ Attempts = Annotated[int | None, typer.Option(min=1, max=1000, help="Attempts of
 Since = Annotated[
     str | None, typer.Option(metavar="RUN", help="Keep the attempts of that run where nothing has changed.")
 ]
+ReplayUser = Annotated[
+    str | None,
+    typer.Option(metavar="RUN", help="Let simulated users say what they said in that run, to compare two agents."),
+]
 Resume = Annotated[str | None, typer.Option(metavar="RUN", help="Go on with a run that was stopped.")]
 Concurrency = Annotated[
     int | None, typer.Option("--concurrency", "-j", min=1, max=1000, help="At most so many attempts at once.")
@@ -86,6 +90,7 @@ class Draw(TypedDict):
     agent: str | None
     attempts: int | None
     since: str | None
+    replay_user: str | None
     seed: int | None
 
 
@@ -100,6 +105,8 @@ def refuse_what_does_not_go_together(
     """Raise UsageError where an option would say nothing, or something else than is meant."""
     if draw["sample"] is not None and draw["shard"] is not None and draw["seed"] is None:
         raise UsageError("--sample with --shard needs a --seed, so that every shard draws the same sample")
+    if draw["since"] is not None and draw["replay_user"] is not None:
+        raise UsageError("--since keeps attempts and --replay-user makes others; leave one out")
     if against is not None and confirm is None:
         raise UsageError("--against says which run --confirm compares with; give --confirm N too")
     if ignore and record_tools is None:
@@ -110,6 +117,6 @@ def refuse_what_does_not_go_together(
 
 def refuse_beside_resume(options: Mapping[str, object]) -> None:
     """Raise UsageError where an option, by its name, would change the plan of a run that is gone on with."""
-    given = [f"--{name}" for name, value in options.items() if value not in (None, [])]
+    given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value not in (None, [])]
     if given:
         raise UsageError(f"--resume goes on with the run's own plan; leave out {', '.join(given)}")

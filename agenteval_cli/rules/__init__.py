@@ -8,7 +8,7 @@ from typing import Any
 
 from agenteval_cli.errors import UsageError
 from agenteval_cli.problems import Problem, did_you_mean
-from agenteval_cli.rules import across, criteria, identity, proof, reading, sense, soundness
+from agenteval_cli.rules import across, criteria, identity, proof, reading, sense, simulation, soundness
 from agenteval_cli.rules.across import number_is_meant
 from agenteval_cli.rules.interface import Found, Rule, Subject
 from agenteval_cli.rules.parts import subject
@@ -20,13 +20,15 @@ Looks = Sequence[tuple[Rule, Callable[[Subject], Found]]]
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
         rule.name: rule
-        for family in (reading, soundness, criteria, sense, proof, across, identity)
+        for family in (reading, soundness, criteria, simulation, sense, proof, across, identity)
         for rule in family.RULES
     }
 )
 
 # What a sound case is asked comes after what makes it sound: later rules trust what the earlier ones have looked at.
-_SOUND = tuple((rule, rule.look) for rule in (*soundness.RULES, *criteria.RULES) if rule.look is not None)
+_SOUND = tuple(
+    (rule, rule.look) for family in (soundness, criteria, simulation) for rule in family.RULES if rule.look is not None
+)
 _SENSIBLE = tuple((rule, rule.look) for rule in (*sense.RULES, *proof.RULES) if rule.look is not None)
 _OF_TOOLS = tuple((rule, rule.look) for rule in RULES.values() if rule.name in OF_TOOLS and rule.look is not None)
 

@@ -19,6 +19,8 @@ def subject(data: Mapping[str, Any], tools: Sequence[Mapping[str, Any]] | None =
     parts: list[Part] = [((), data)]
     if "turns" in data:
         parts += ((("turns", index), turn) for index, turn in enumerate(data["turns"]))
+    if "simulation" in data:
+        parts.append((("simulation",), {"criteria": data["simulation"].get("criteria", ())}))
     checks = [
         ((*path, "outcome", index), check)
         for path, part in parts

@@ -17,8 +17,7 @@ _PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 
 
 def _nothing_can_fail(case: Subject) -> Found:
-    parts = [case.data, *case.data.get("turns", ())]
-    if not any(_can_fail(part) for part in parts):
+    if not any(_can_fail(part) for _, part in case.parts):
         words = "nothing can fail this case; give it outcome, trajectory, limits, match or a criterion with gate: true"
         yield (), words
 
@@ -141,8 +140,9 @@ def _unknown_variables(case: Subject) -> Found:
 
 def _unfilled_placeholders(case: Subject) -> Found:
     names = [item["name"] for item in case.data.get("variables", ())]
+    known = {*names, *case.data.get("simulation", {}).get("knows", ())}  # what a script's own names stand for
     for key, used in _placeholders(case) if names else ():
-        unknown = next((name for name in used if name not in names), None)
+        unknown = next((name for name in used if name not in known), None)
         if unknown is not None:
             yield (key,), f"no variable '{unknown}' fills {{{{{unknown}}}}}{did_you_mean(unknown, names)}"
 

@@ -1,0 +1,87 @@
+"""Can the simulated user of this case be played as it is written?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from agenteval_cli import matchers
+from agenteval_cli.compare import shown
+from agenteval_cli.problems import did_you_mean
+from agenteval_cli.rules.interface import Found, Path, Rule, Subject
+from agenteval_cli.simulation import names_in, role_of, told
+
+
+def _rules(case: Subject) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    for index, rule in enumerate(case.data.get("simulation", {}).get("script", ())):
+        yield ("simulation", "script", index), rule
+
+
+def _bad_script(case: Subject) -> Found:
+    """Matchers that match nothing, and rules that no answer reaches."""
+    met_always = None
+    for path, rule in _rules(case):
+        yield from matchers.faults(rule.get("when"), (*path, "when"))
+        if met_always is not None:
+            yield path, f"never said: script[{met_always}] before it matches every answer, any number of times"
+        elif "when" not in rule and "times" not in rule:
+            met_always = path[-1]
+
+
+def _nobody_stops(case: Subject) -> Found:
+    if "simulation" in case.data:
+        return
+    for path, check in case.checks:
+        if "stop" in check:
+            yield (*path, "stop"), "only a conversation with a simulated user stops for a reason; this case has none"
+
+
+def _says_its_secret(case: Subject) -> Found:
+    role = role_of(case.data)
+    if role is None or not role.must_not_reveal:
+        return
+    from agenteval_cli.breaking_role import revealed
+
+    said: list[tuple[Path, str]] = [(("simulation", "opening"), role.opening)] if role.opening else []
+    said += [((*path, "say"), rule["say"]) for path, rule in _rules(case) if "say" in rule]
+    for path, text in said:
+        if secret := revealed(told(text, role.knows), role.must_not_reveal, role.knows):
+            yield path, f"it says {shown(secret)}, which must not be revealed"
+
+
+def _unknown_names(case: Subject) -> Found:
+    """Names in braces that nothing fills; the user would say the braces."""
+    given = case.data.get("simulation", {})
+    known = [*given.get("knows", {}), *(item["name"] for item in case.data.get("variables", ()))]
+    for path, rule in _rules(case):
+        for name in names_in(rule.get("say", "")):
+            if name not in known:
+                yield (*path, "say"), f"the user knows no '{name}'{did_you_mean(name, known)}"
+
+
+RULES = (
+    Rule(
+        name="bad-script",
+        summary="a script of a simulated user with a matcher that cannot match, or a rule that is never reached",
+        why="The first rule that matches speaks. One without `when` and `times` always does; put it last.",
+        look=_bad_script,
+    ),
+    Rule(
+        name="stop-without-user",
+        summary="a check of why the conversation stopped, without a simulated user",
+        why="A script of turns ends where it ends; the check would never be decided.",
+        look=_nobody_stops,
+    ),
+    Rule(
+        name="says-its-secret",
+        summary="an opening, or a line of a script, that says what the user must not reveal",
+        why="Every attempt would be ungraded, since the user breaks its role.",
+        look=_says_its_secret,
+    ),
+    Rule(
+        name="unknown-name",
+        summary="a line of a script with a name in braces that the user does not know",
+        why="The agent would read the braces. Put the name under `knows`, or make it a variable.",
+        look=_unknown_names,
+    ),
+)

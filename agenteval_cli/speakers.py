@@ -1,0 +1,157 @@
+"""Who speaks for the user in an attempt: the case's own words, a simulated user, or the words of an earlier run.
+
+Each is asked before every turn for what is said next, from what was said and answered so far.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from agenteval_cli.breaking_role import is_loop, role_broken
+from agenteval_cli.replaying import apart
+from agenteval_cli.simulation import Role
+from agenteval_cli.talk import LOOP, MAX_TURNS, REPLAY_OVER, USER_DONE, Exchange, Recorded, Replay, UserCall
+from agenteval_cli.users.interface import Spoken, User, UserFaultError
+
+
+class Words(msgspec.Struct, frozen=True):
+    """What the user says; after its `last` words it only hears the answer."""
+
+    content: Any
+    last: bool = False
+
+
+class Stop(msgspec.Struct, frozen=True):
+    """Nothing more is said; `why` is one of talk.STOPS, None where a script is over."""
+
+    why: str | None
+
+
+class Broken(msgspec.Struct, frozen=True):
+    """The user cannot go on through a fault of its own."""
+
+    reason: str
+
+
+Line = Words | Stop | Broken
+
+
+class Speaker(Protocol):
+    """The user of one attempt. `user` is its name, empty for a script; `calls` what it was asked so far."""
+
+    @property
+    def user(self) -> str: ...
+
+    @property
+    def calls(self) -> tuple[UserCall, ...]: ...
+
+    def next(self, talk: Sequence[Exchange]) -> Line:
+        """What the user says after these turns."""
+        ...
+
+    def replay(self, talk: Sequence[Exchange]) -> Replay | None:
+        """Whose words were said, and whether they still fitted; None where they are its own."""
+        ...
+
+
+class Script:
+    """The turns that the case itself gives."""
+
+    user = ""
+    calls: tuple[UserCall, ...] = ()
+
+    def __init__(self, said: Sequence[Any]) -> None:
+        self._said = said
+
+    def next(self, talk: Sequence[Exchange]) -> Line:
+        return Words(self._said[len(talk)]) if len(talk) < len(self._said) else Stop(None)
+
+    def replay(self, talk: Sequence[Exchange]) -> None:
+        """A script is its own."""
+
+
+class Simulated:
+    """A user that answers the agent, held to its role at every turn."""
+
+    def __init__(self, name: str, role: Role, player: User, seed: int) -> None:
+        self.user = name
+        self.calls: tuple[UserCall, ...] = ()
+        self._role = role
+        self._player = player
+        self._seed = seed
+
+    def next(self, talk: Sequence[Exchange]) -> Line:
+        """Its next words. After the last turn it is asked only whether it has what it wanted."""
+        if not talk and self._role.opening is not None:
+            return Words(self._role.opening)
+        if is_loop(talk):
+            return Stop(LOOP)
+        spoken = self._asked(talk)
+        if len(talk) < self._role.max_turns:
+            return Broken(spoken) if isinstance(spoken, str) else self._held_to_role(talk, spoken)
+        has_all = not isinstance(spoken, str) and (spoken.done or spoken.say is None)
+        return Stop(USER_DONE if has_all else MAX_TURNS)
+
+    def replay(self, talk: Sequence[Exchange]) -> None:
+        """Its words are its own."""
+
+    def _held_to_role(self, talk: Sequence[Exchange], spoken: Spoken) -> Line:
+        if spoken.say is None:
+            return Stop(USER_DONE)
+        if is_loop(talk, spoken.say):
+            return Stop(LOOP)
+        fault = role_broken(self._role, talk, spoken.say)
+        return Words(spoken.say, spoken.done) if fault is None else Broken(fault)
+
+    def _asked(self, talk: Sequence[Exchange]) -> Spoken | str:
+        """What it says, or in words why it says nothing; either is kept as a call, but for what a script says."""
+        began = time.monotonic()
+        turn = len(talk) + 1
+        try:
+            spoken = self._player.speak(self._role, talk, self._seed)
+        except UserFaultError as fault:
+            seconds = round(time.monotonic() - began, 3)
+            self.calls += (UserCall(turn=turn, reply=fault.reply, fault=str(fault), seconds=seconds),)
+            return str(fault)
+        if spoken.reply:
+            self.calls += (_call(turn, spoken, time.monotonic() - began),)
+        return spoken
+
+
+def _call(turn: int, spoken: Spoken, seconds: float) -> UserCall:
+    return UserCall(
+        turn=turn,
+        reply=spoken.reply,
+        seconds=round(seconds, 3),
+        model=spoken.model,
+        input_tokens=spoken.input_tokens,
+        output_tokens=spoken.output_tokens,
+        cost=spoken.cost,
+    )
+
+
+class Replayed:
+    """The words that the user of an earlier attempt said, whatever the agent answers now."""
+
+    calls: tuple[UserCall, ...] = ()
+
+    def __init__(self, recorded: Recorded) -> None:
+        self.user = recorded.user
+        self._recorded = recorded
+
+    def next(self, talk: Sequence[Exchange]) -> Line:
+        recorded = self._recorded
+        if len(talk) < len(recorded.said):
+            return Words(recorded.said[len(talk)])
+        return Stop(recorded.stop if recorded.stop in (USER_DONE, MAX_TURNS) else REPLAY_OVER)
+
+    def replay(self, talk: Sequence[Exchange]) -> Replay:
+        recorded = self._recorded
+        parted = apart(recorded.answers, [exchange.agent for exchange in talk], len(recorded.said))
+        if parted is None:
+            return Replay(recorded.run, recorded.attempt)
+        return Replay(recorded.run, recorded.attempt, *parted)

@@ -1,0 +1,413 @@
+"""Conversations of several turns, through the installed command: scripts, simulated users, and words said again."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from conftest import Done, Repo
+
+# It remembers nothing: what it knows stands in the request. It says what it got, and acts on some words.
+CLERK = """
+import json, os, sys, time
+
+def answer(request):
+    said = request["input"]
+    users = [message["content"] for message in request["messages"] if message["role"] == "user"]
+    if "crash" in said:
+        sys.exit(3)
+    if "sleep" in said:
+        time.sleep(30)
+    if "bye" in said:
+        return {"output": "Goodbye.", "ended": True, "tool_calls": []}
+    if "again" in said:
+        return {"output": "Please hold the line.", "tool_calls": []}
+    number = next((word for text in users for word in text.split() if word.isdigit()), None)
+    if number is None:
+        return {"output": "What is your order number?", "tool_calls": []}
+    if "refund" not in " ".join(users):
+        return {"output": f"Order {number}: what shall I do?", "tool_calls": []}
+    calls = [{"name": "refund", "arguments": {"order": number}, "result": "done"}]
+    return {"output": f"Order {number} is refunded.", "tool_calls": calls, "state": {"turns": len(users)}}
+
+json.dump(answer(json.load(sys.stdin)), sys.stdout)
+"""
+
+STAYING_CLERK = CLERK.replace(
+    "json.dump(answer(json.load(sys.stdin)), sys.stdout)",
+    """
+for line in sys.stdin:
+    said = answer(json.loads(line))
+    said["output"] += f" [{os.getpid()}]"
+    print(json.dumps(said), flush=True)
+""",
+)
+
+SIMULATED = """
+schema: 1
+id: {id}
+tier: {tier}
+simulation:
+  user_prompt: A customer who wants a refund and is short of time.
+  opening: I want a refund.
+  knows: {order: "5678"}
+  script:
+    - {when: {contains: order number}, say: "It is {{order}} ."}
+    - {when: {contains: refunded}, done: true}
+outcome:
+  - {contains: 5678 is refunded}
+  - {stop: user_done}
+trajectory: {required: [{tool: refund, arguments: {order: "5678"}}]}
+"""
+
+
+@pytest.fixture
+def clerk(repo: Repo) -> Repo:
+    repo.agent(CLERK)
+    for path in (repo.root / "cases").glob("*.yaml"):
+        path.unlink()
+    return repo
+
+
+def attempts(repo: Repo, run: int = -1) -> list[dict[str, Any]]:
+    lines = (repo.runs()[run] / "attempts.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def transcripts(repo: Repo, run: int = -1) -> list[dict[str, Any]]:
+    lines = (repo.runs()[run] / "transcripts.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def only(repo: Repo, *arguments: str) -> tuple[Done, dict[str, Any], dict[str, Any]]:
+    """One attempt of one case: what the command printed, the attempt, and its transcript."""
+    done = repo.run("run", "--attempts", "1", *arguments)
+    [attempt] = attempts(repo)
+    [transcript] = transcripts(repo)
+    return done, attempt, transcript
+
+
+# ---- scripts
+
+
+def test_the_agents_own_answers_are_the_history_and_the_state_goes_on(clerk: Repo) -> None:
+    clerk.case(
+        "refund",
+        """
+        schema: 1
+        id: refund
+        state: {turns: 0}
+        turns:
+          - {user: I want a refund., outcome: [{contains: order number}], trajectory: {forbidden: [refund]}}
+          - {user: It is 5678 ., outcome: [{contains: is refunded}], trajectory: {required: [refund]}}
+        outcome: [{state: {turns: 2}}, {contains: number, turn: 1}]
+        """,
+    )
+    done, attempt, transcript = only(clerk)
+    assert done.code == 0, done
+    assert attempt["turns"] == 2
+    assert "stop" not in attempt
+    assert transcript["talk"] == {"said": ["I want a refund.", "It is 5678 ."]}
+    turns = {check["name"]: check.get("turn") for check in attempt["checks"]}
+    assert turns == {
+        "outcome[0].state": None,
+        "outcome[1].contains": 1,
+        "turns[0].outcome[0].contains": 1,
+        "turns[0].trajectory.forbidden[0]": 1,
+        "turns[1].outcome[0].contains": 2,
+        "turns[1].trajectory.required[0]": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "reason"),
+    [
+        ("now crash", "agent_error", "turn 2: the agent exited with code 3"),
+        ("now sleep", "timeout", "turn 2: no answer within 1 s"),
+    ],
+)
+def test_a_turn_without_an_answer_ends_the_attempt_and_the_turns_before_it_are_kept_and_graded(
+    clerk: Repo, words: str, status: str, reason: str
+) -> None:
+    clerk.case(
+        "broken",
+        f"""
+        schema: 1
+        id: broken
+        limits: {{timeout: 1s}}
+        turns:
+          - {{user: Hello., outcome: [{{contains: order number}}, {{contains: Good morning}}]}}
+          - {{user: {words}, outcome: [{{contains: x}}]}}
+          - {{user: never said, outcome: [{{contains: x}}]}}
+        """,
+    )
+    done, attempt, transcript = only(clerk)
+    assert done.code == 1, done
+    assert (attempt["status"], attempt["outcome"], attempt["reason"]) == (status, "failed", reason)
+    assert [(check["name"], check["result"]) for check in attempt["checks"]] == [
+        ("turns[0].outcome[0].contains", "passed"),
+        ("turns[0].outcome[1].contains", "failed"),
+    ]
+    assert "transcript" not in transcript
+    assert [turn["output"] for turn in transcript["turns"]] == ["What is your order number?"]
+    assert transcript["talk"]["said"] == ["Hello.", words]
+    shown = clerk.run("show", "broken", "--run", "latest", "--attempt", "1")
+    assert "What is your order number?" in shown.out, shown
+    assert words in shown.out
+
+
+def test_turns_that_were_kept_are_graded_again_when_only_their_checks_changed(clerk: Repo) -> None:
+    text = """
+    schema: 1
+    id: broken
+    turns:
+      - {user: Hello., outcome: [{contains: WORDS}]}
+      - {user: now crash, outcome: [{contains: x}]}
+    """
+    clerk.case("broken", text.replace("WORDS", "Good morning"))
+    assert only(clerk)[1]["outcome"] == "failed"
+    clerk.case("broken", text.replace("WORDS", "order number"))
+    done = clerk.run("grade", "--run", "latest")
+    assert done.code == 1, done
+    [attempt] = attempts(clerk)
+    assert (attempt["status"], attempt["outcome"]) == ("agent_error", "not_checked")
+    assert attempt["checks"][0]["result"] == "passed"
+
+
+def test_a_jsonl_agent_keeps_its_process_through_a_conversation(clerk: Repo) -> None:
+    clerk.agent(STAYING_CLERK, config="protocol: jsonl\nconcurrency: 4")
+    for name in ("one", "two", "three", "four"):
+        clerk.case(name, SIMULATED.replace("{contains: 5678 is refunded}", "{contains: is refunded}"))
+    done = clerk.run("run", "--attempts", "3")
+    assert done.code == 0, done
+    for record in transcripts(clerk):
+        processes = {turn["output"].rpartition("[")[2] for turn in record["turns"]}
+        assert len(processes) == 1
+
+
+# ---- simulated users
+
+
+def test_a_scripted_user_talks_with_the_agent_until_it_has_what_it_wants(clerk: Repo) -> None:
+    clerk.case("refund", SIMULATED)
+    done, attempt, transcript = only(clerk)
+    assert done.code == 0, done
+    assert (attempt["status"], attempt["turns"], attempt["stop"]) == ("passed", 2, "user_done")
+    assert transcript["talk"] == {
+        "said": ["I want a refund.", "It is 5678 ."],
+        "user": "scripted",
+        "stop": "user_done",
+    }
+    assert [message["content"] for message in transcript["request"]["messages"]] == ["I want a refund."]
+    run = json.loads((clerk.runs()[-1] / "run.json").read_text(encoding="utf-8"))
+    assert [user["name"] for user in run["users"]] == ["scripted"]
+    assert run["plan"][0]["user"] == "scripted"
+
+
+def test_the_agent_sees_only_what_the_user_says(clerk: Repo) -> None:
+    clerk.agent(
+        """
+        import json, os, sys
+        raw = sys.stdin.read()
+        open(os.environ["SPY"], "a").write(raw + json.dumps(dict(os.environ)))
+        json.dump({"output": "Anything else?", "tool_calls": []}, sys.stdout)
+        """,
+        config=f"env: {{set: {{SPY: '{clerk.root.parent / 'seen'}'}}}}",
+    )
+    clerk.case(
+        "spy",
+        """
+        schema: 1
+        id: spy
+        simulation:
+          user_prompt: SECRET-persona
+          knows: {name: SECRET-known}
+          must_not_reveal: [SECRET-hidden]
+          ends_when: SECRET-end
+          max_turns: 2
+          script: [{say: Hello there., times: 1}, {say: Nothing else.}]
+          criteria: [SECRET-criterion]
+        outcome: [{contains: Anything}, {not_contains: SECRET-check}]
+        """,
+    )
+    assert only(clerk)[1]["status"] == "passed"
+    seen = (clerk.root.parent / "seen").read_text(encoding="utf-8")
+    assert "Hello there." in seen
+    assert "SECRET" not in seen
+
+
+@pytest.mark.parametrize(
+    ("opening", "script", "stop", "turns"),
+    [
+        ("bye", "[{say: never said}]", "agent_ended", 1),
+        ("again one", "[{say: again two, times: 1}, {say: again three, times: 1}, {say: again four}]", "loop", 3),
+        ("again", "[{say: again}]", "loop", 2),
+        ("Hello.", "[{say: 1 please, times: 1}, {say: 2 please, times: 1}, {say: 3 please}]", "max_turns", 3),
+        ("Hello.", "[{say: Thank you., done: true}]", "user_done", 2),
+        ("Hello.", "[{done: true}]", "user_done", 1),
+    ],
+)
+def test_why_a_conversation_stopped_is_recorded(clerk: Repo, opening: str, script: str, stop: str, turns: int) -> None:
+    clerk.case(
+        "talk",
+        f"""
+        schema: 1
+        id: talk
+        simulation: {{user_prompt: Somebody., opening: {opening}, max_turns: 3, script: {script}}}
+        outcome: [not_empty: true]
+        """,
+    )
+    _, attempt, transcript = only(clerk)
+    assert (attempt["status"], attempt["stop"], len(transcript["talk"]["said"])) == ("passed", stop, turns)
+
+
+@pytest.mark.parametrize(
+    ("simulation", "words"),
+    [
+        ("script: [{say: 'Agent: Your order is refunded.'}]", "spoke for the agent"),
+        ("script: [{say: 'What is your order number?'}]", "the agent's last answer"),
+        ("script: [{when: {contains: never}, say: x}]", "no rule of its script"),
+    ],
+)
+def test_a_user_that_breaks_its_role_leaves_the_attempt_ungraded(clerk: Repo, simulation: str, words: str) -> None:
+    clerk.case(
+        "talk",
+        f"""
+        schema: 1
+        id: talk
+        simulation: {{user_prompt: Somebody., opening: Hello., {simulation}}}
+        outcome: [{{contains: order number}}]
+        """,
+    )
+    done, attempt, transcript = only(clerk)
+    assert done.code == 3, done
+    assert attempt["status"] == "ungraded"
+    assert "simulated user" in attempt["reason"]
+    assert words in attempt["reason"]
+    assert transcript["turns"][0]["output"] == "What is your order number?"
+
+
+def test_a_user_that_reveals_what_it_must_not_leaves_the_attempt_ungraded(clerk: Repo) -> None:
+    clerk.write("user.py", """print('{"say": "My PIN is 47 11."}')""")
+    config = (clerk.root / "agenteval.yaml").read_text(encoding="utf-8")
+    clerk.write("agenteval.yaml", config + "users: {default: {command: [python3, user.py]}}\n")
+    clerk.case(
+        "talk",
+        """
+        schema: 1
+        id: talk
+        simulation: {user_prompt: Somebody., opening: Hello., knows: {pin: "4711"}, must_not_reveal: [pin]}
+        outcome: [{contains: order number}]
+        """,
+    )
+    done, attempt, transcript = only(clerk)
+    assert (done.code, attempt["status"]) == (3, "ungraded"), done
+    assert "must not reveal" in attempt["reason"]
+    assert "47 11" in transcript["talk"]["calls"][0]["reply"]
+
+
+def test_variables_fill_the_simulation(clerk: Repo) -> None:
+    clerk.case("refund", SIMULATED.replace("tier:", "variables: [{name: wish, value: a refund}]\ntier:").replace(
+        "opening: I want a refund.", 'opening: "I want {{wish}}."'
+    ))
+    assert only(clerk)[2]["talk"]["said"][0] == "I want a refund."
+
+
+def test_a_command_plays_the_user_and_is_told_nothing_of_what_is_expected(clerk: Repo) -> None:
+    clerk.write(
+        "user.py",
+        """
+        import json, os, sys
+        raw = sys.stdin.read()
+        open(os.environ["SPY"], "a").write(raw)
+        asked = json.loads(raw)
+        last = asked["messages"][-1]["content"] if asked["messages"] else ""
+        said = {"": "I want a refund.", "What is your order number?": f"It is {asked['knows']['order']} ."}.get(last)
+        json.dump({"say": said, "done": said is None, "usage": {"input_tokens": 7, "output_tokens": 2}}, sys.stdout)
+        """,
+    )
+    config = (clerk.root / "agenteval.yaml").read_text(encoding="utf-8")
+    spy = clerk.root.parent / "user-saw"
+    clerk.write(
+        "agenteval.yaml",
+        config + f"users: {{default: {{command: [python3, user.py], source: [user.py], env: {{set: {{SPY: '{spy}'}}}}}}}}\n",
+    )
+    clerk.case(
+        "refund",
+        """
+        schema: 1
+        id: refund
+        simulation:
+          user_prompt: A customer.
+          knows: {order: "5678"}
+          criteria: [SECRET-criterion]
+        outcome: [{contains: refunded}, {not_contains: SECRET-check}, {stop: user_done}]
+        """,
+    )
+    done, attempt, transcript = only(clerk)
+    assert (done.code, attempt["turns"], attempt["stop"]) == (0, 2, "user_done"), done
+    assert "SECRET" not in spy.read_text(encoding="utf-8")
+    calls = transcript["talk"]["calls"]
+    assert [(call["turn"], call["input_tokens"]) for call in calls] == [(1, 7), (2, 7), (3, 7)]
+    assert "I want a refund." in calls[0]["reply"]
+    assert clerk.run("run", "--since", "latest", "--attempts", "1", "--dry-run", "--json").json["to_run"] == 0
+    clerk.write("user.py", "raise SystemExit(1)\n")
+    again = clerk.run("run", "--since", "latest", "--attempts", "1", "--dry-run", "--json").json
+    assert again["to_run"] == 1
+    assert "the simulated user has changed" in again["plan"][0]["reason"]
+
+
+# ---- the words of an earlier run
+
+
+def test_two_agents_are_compared_on_the_same_words(clerk: Repo) -> None:
+    clerk.case("refund", SIMULATED)
+    assert clerk.run("run", "--attempts", "2").code == 0
+    first = clerk.runs()[-1].name
+    clerk.agent(CLERK.replace("What is your order number?", "Which order number do you mean, what is your number?"))
+    done = clerk.run("run", "--attempts", "2", "--replay-user", "latest")
+    assert done.code == 0, done
+    record = json.loads((clerk.runs()[-1] / "run.json").read_text(encoding="utf-8"))
+    assert record["replays"] == first
+    by_number = sorted(attempts(clerk), key=lambda attempt: attempt["attempt"])
+    assert [attempt["replay"] for attempt in by_number] == [{"run": first, "attempt": number} for number in (1, 2)]
+
+
+def test_a_replay_says_at_which_turn_it_stopped_making_sense(clerk: Repo) -> None:
+    clerk.case("refund", SIMULATED)
+    assert clerk.run("run", "--attempts", "1").code == 0
+    clerk.agent(CLERK.replace("What is your order number?", "We are closed on Sundays."))
+    done, attempt, _ = only(clerk, "--replay-user", "latest")
+    assert attempt["replay"]["apart_at"] == 2
+    assert "from turn 2 on the replayed words may not fit" in done.out + done.err + attempt["notes"][0]
+    assert "We are closed on Sundays." in attempt["replay"]["why"]
+    assert "turn 2" in clerk.run("show", "refund", "--run", "latest", "--attempt", "1").out
+
+
+def test_a_run_without_the_words_cannot_be_replayed(clerk: Repo) -> None:
+    clerk.case("refund", SIMULATED)
+    assert clerk.run("run", "--attempts", "1").code == 0
+    clerk.case("other", SIMULATED)
+    done = clerk.run("run", "--replay-user", "latest")
+    assert done.code == 2
+    assert "has no whole conversation of other" in done.err
+    clerk.case("plain")
+    done = clerk.run("run", "--case", "plain", "--replay-user", "latest")
+    assert (done.code, "none of the selected cases has a simulated user" in done.err) == (2, True)
+    done = clerk.run("run", "--since", "latest", "--replay-user", "latest")
+    assert (done.code, "leave one out" in done.err) == (2, True)
+
+
+def test_a_replay_that_was_stopped_goes_on_with_the_same_words(clerk: Repo) -> None:
+    clerk.case("refund", SIMULATED)
+    assert clerk.run("run", "--attempts", "3").code == 0
+    assert clerk.run("run", "--attempts", "3", "--replay-user", "latest", "-j", "1").code == 0
+    run = clerk.runs()[-1]
+    lines = (run / "attempts.jsonl").read_bytes().splitlines(keepends=True)
+    (run / "attempts.jsonl").write_bytes(lines[0])
+    record = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    (run / "run.json").write_text(json.dumps({**record, "status": "interrupted"}), encoding="utf-8")
+    done = clerk.run("run", "--resume", "latest")
+    assert done.code == 0, done
+    assert sorted(attempt["replay"]["attempt"] for attempt in attempts(clerk)) == [1, 2, 3]
