@@ -30,6 +30,20 @@ RECORD_KEYS = (
     "metadata",
 )
 CONVERSATION_KEYS = ("conversationId", "systemPrompt", "turns")
+SIMULATION_KEYS = (
+    "testCaseId",
+    "workspaceId",
+    "label",
+    "agentId",
+    "agent",
+    "llmModel",
+    "userPrompt",
+    "attempt",
+    "successCriteria",
+    "mockData",
+    "mockToolData",
+    "metadata",
+)
 
 
 # ---- in a case, the rest of a document
@@ -38,7 +52,7 @@ CONVERSATION_KEYS = ("conversationId", "systemPrompt", "turns")
 def kept_in(data: Data) -> Data:
     """By JSON pointer, what a case keeps of its document; empty where the metadata of that name is not ours."""
     kept = data.get("metadata", {}).get(KEPT)
-    known = {*RECORD_KEYS, *CONVERSATION_KEYS}
+    known = SIMULATION_KEYS if "simulation" in data else (*RECORD_KEYS, *CONVERSATION_KEYS)
     ours = isinstance(kept, dict) and kept and all(key[:1] == "/" and key.split("/")[1] in known for key in kept)
     copied: Data = json_value(kept, KEPT) if ours else {}
     return copied
@@ -61,7 +75,12 @@ def lost(document: Any, projected: Any, pointer: str = "") -> Iterator[tuple[str
 def put_back(document: Data, data: Data) -> None:
     """Put what was kept in the metadata of a case back to its places in a document."""
     for pointer, value in sorted(kept_in(data).items()):
-        _put(document, [part.replace("~1", "/").replace("~0", "~") for part in pointer[1:].split("/")], value)
+        put_at(document, pointer, value)
+
+
+def put_at(document: Data, pointer: str, value: Any) -> None:
+    """Put a value to its place in a document, where that has the place."""
+    _put(document, [part.replace("~1", "/").replace("~0", "~") for part in pointer[1:].split("/")], value)
 
 
 def _put(document: Any, parts: list[str], value: Any) -> None:

@@ -80,14 +80,24 @@ def placed_record(record: Data) -> Data:
     if record.get("expectedToolCalls"):
         expected = [_placed_expected(call) for call in record["expectedToolCalls"]]
         data["trajectory"] = {"calls": {"mode": "any_order", "expected": expected, "extra": "allow"}}
-    typed = schemas.load("case")["properties"]["metadata"]["properties"]
-    metadata = record.get("metadata") or {}
-    fitting = {k: v for k, v in metadata.items() if k != KEPT and (k not in typed or isinstance(v, str))}
-    if fitting:
+    if fitting := fitting_metadata(record):
         data["metadata"] = fitting
     if _was_observed(record):
         data["recording"] = _placed_recording(record)
     return data
+
+
+def fitting_metadata(document: Data) -> Data:
+    """What of a document's metadata a case may have as its own."""
+    typed = schemas.load("case")["properties"]["metadata"]["properties"]
+    metadata = document.get("metadata") or {}
+    return {k: v for k, v in metadata.items() if k != KEPT and (k not in typed or isinstance(v, str))}
+
+
+def own_metadata(data: Data) -> Data:
+    """The metadata of a case without what it keeps of a document."""
+    hidden = {KEPT} if kept_in(data) else set()
+    return {key: value for key, value in data.get("metadata", {}).items() if key not in hidden}
 
 
 def _was_observed(record: Data) -> bool:
@@ -170,9 +180,7 @@ def projected_record(data: Data) -> Data:
         calls = [_projected_expected(call) for call in expected["expected"] if isinstance(call, dict)]
         if same([_placed_expected(call) for call in calls], expected["expected"]):
             record["expectedToolCalls"] = calls
-    hidden = {KEPT} if kept_in(data) else set()
-    metadata = {key: value for key, value in data.get("metadata", {}).items() if key not in hidden}
-    if metadata:
+    if metadata := own_metadata(data):
         record["metadata"] = metadata
     return {**record, **_projected_recording(data.get("recording", {}))}
 

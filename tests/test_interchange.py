@@ -18,8 +18,10 @@ from agenteval_cli.checking import Context, check
 from agenteval_cli.interchange import (
     case_from_conversation,
     case_from_record,
+    case_from_simulation,
     conversation_from_case,
     record_from_case,
+    simulation_from_case,
 )
 
 Data = dict[str, Any]
@@ -340,10 +342,12 @@ def test_every_example_case_comes_back() -> None:
     for path in sorted((ROOT / "cases").rglob("*.yaml")):
         read = yaml_reader.read(path.name, path.read_bytes()).document
         assert read is not None
-        if "id" in read.data:
+        if "id" in read.data and "turns" not in read.data:
             there: Callable[[Data], Data] = record_from_case
             back: Callable[[Data], Data] = case_from_record
-            if "conversation" in read.data:
+            if "simulation" in read.data:
+                there, back = simulation_from_case, case_from_simulation
+            elif "conversation" in read.data:
                 there, back = conversation_from_case, case_from_conversation
             assert back(there(read.data)) == read.data
             seen += 1

@@ -27,6 +27,8 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "new": "Make a case.",
         "retire": "Retire a case: its ID is never used again.",
         "quarantine": "Have cases run without gating, for a time.",
+        "import": "Make cases of what other tools keep.",
+        "export": "Print cases, or a run, in a form that other tools know.",
         "schema": "Print a JSON Schema, or set up editors.",
         "run": "Run cases through an agent and keep every attempt.",
         "grade": "Grade answers that are there already, without an agent.",
