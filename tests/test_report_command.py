@@ -95,6 +95,36 @@ def test_the_accepted_baseline_can_be_the_base(ran: Repo) -> None:
 
 
 @pytest.mark.parametrize(
+    ("report", "diff"),
+    [
+        (["..latest"], []),
+        (["..latest"], ["--gate", "significant"]),
+        (["baseline..latest"], ["baseline", "latest"]),
+        (["baseline", "latest"], ["baseline", "latest"]),
+        (["previous.."], ["previous"]),
+    ],
+)
+def test_a_report_compares_the_runs_that_diff_does_and_judges_as_it_does(
+    ran: Repo, report: list[str], diff: list[str]
+) -> None:
+    ran.run("baseline", "accept")
+    ran.agent(HOSTILE)
+    ran.run("run")
+    rule = ["--rule", "significant"] if "significant" in diff else []
+    told, other = ran.run("report", *report, *rule, "--json", "--gate"), ran.run("diff", *diff, "--json")
+    assert told.json["diff"] == other.json["diff"]
+    assert told.json["gate"]["rule"] == other.json["gate"]["rule"]
+    assert told.json["gate"]["failed"] == other.json["gate"]["failed"]
+    assert told.code == other.code == (0 if rule else 1)
+
+
+def test_without_a_baseline_a_report_that_names_no_base_is_on_the_run_before(ran: Repo) -> None:
+    ran.run("run")
+    assert ran.run("report", "..", "-C", "cases", "--json").code == 2, "that is the folder above"
+    assert ran.run("report", "..latest", "--json").json["diff"]["base"] == ran.runs()[0].name
+
+
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["one", "two", "three"], "a report is on one run or on two, not on 3"),
@@ -103,6 +133,7 @@ def test_the_accepted_baseline_can_be_the_base(ran: Repo) -> None:
         (["--watch"], "name it with -o FILE"),
         (["--json", "--format", "csv"], "ask for two things"),
         (["--format", "pdf"], "pdf"),
+        (["latest", "--rule", "broke"], "--rule is for what changed between two runs"),
     ],
 )
 def test_what_cannot_be_done_is_said(ran: Repo, arguments: list[str], words: str) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
 from agenteval_cli.escape import for_terminal, on_one_line
+from agenteval_cli.phrases import count as count  # noqa: PLC0414  # printed by every command, and by reports below
+from agenteval_cli.phrases import lasting as lasting  # noqa: PLC0414  # the same
 
 _CODES = {"red": "31", "green": "32", "yellow": "33", "dim": "2", "bold": "1"}
 
@@ -103,25 +105,6 @@ def size_of(stream: TextIO) -> tuple[int, int]:
 def width_of_results() -> int | None:
     """Columns of the terminal that results go to; None where they go elsewhere and lines may be of any length."""
     return size_of(sys.stdout)[0] if sys.stdout.isatty() else None
-
-
-def lasting(seconds: float, *, whole: bool = False) -> str:
-    """A span of time as people say it: `5 ms`, `1.2 s`, `48 s`, `2m 05s`, `1h 20m`; `whole` is in whole seconds."""
-    if not whole and seconds < 0.9995:
-        return f"{seconds * 1000:.0f} ms"
-    if not whole and seconds < 9.95:
-        return f"{seconds:.1f} s"
-    full = int(seconds) if whole else round(seconds)
-    if full < 60:
-        return f"{full} s"
-    if full < 3600:
-        return f"{full // 60}m {full % 60:02}s"
-    return f"{full // 3600}h {full % 3600 // 60:02}m"
-
-
-def count(number: int, noun: str) -> str:
-    """`1 case`, `3 cases`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def table(rows: Iterable[Sequence[str]], *, header: Sequence[str] = ()) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agenteval_cli.cli.comparing import Gate, compared, exit_code_of
 from agenteval_cli.cli.console import coloured, count, print_json, result, safe, say, width_of_results
 from agenteval_cli.cli.options import Directory, Json, Quiet, Verbose, entered
 from agenteval_cli.errors import ExitCode
@@ -17,13 +18,6 @@ if TYPE_CHECKING:
     from agenteval_cli.repository import Repository
 
 _NAMED = 20
-
-
-class Gate(StrEnum):
-    """The rules of the gate, as the command line offers them."""
-
-    BROKE = "broke"
-    SIGNIFICANT = "significant"
 
 
 class Class(StrEnum):
@@ -77,10 +71,10 @@ def command(
 
     gc.disable()  # a hundred thousand attempts are read, and nothing of them is garbage before the end
     repository = open_repository(entered(directory))
-    diff = _compared(repository, base, head, include_edited=include_edited, by=tuple(by or ()))
+    diff = _diff(repository, base, head, include_edited=include_edited, by=tuple(by or ()))
     rule = gate or Gate(repository.config.on_diff)
     failures = gate_failures(diff, rule, max_slip)
-    code = _exit_code(diff, failures)
+    code = exit_code_of(diff, failures)
     if json:
         _print_json(diff, only or (), rule, max_slip, failures, code)
     else:
@@ -89,29 +83,15 @@ def command(
     return code
 
 
-def _compared(
+def _diff(
     repository: Repository, base: str | None, head: str | None, *, include_edited: bool, by: tuple[str, ...]
 ) -> RunDiff:
     """The diff of the two runs, which are let go with the return: they are far larger than it."""
-    from agenteval_cli.confirmation import confirmation_of
-    from agenteval_cli.diff import diff_of
-    from agenteval_cli.explaining import explained
-    from agenteval_cli.lookup import LATEST, find, find_base
+    from agenteval_cli.lookup import LATEST, find
     from agenteval_cli.outcomes import read_outcomes
 
     after = find(repository, head or LATEST, read_outcomes)
-    before = find_base(repository, base, after.record, read_outcomes)
-    fresh = confirmation_of(repository.runs, before, after)
-    diff = diff_of(before, after, include_edited=include_edited, by=by, confirmation=fresh)
-    return explained(diff, before, after, repository.root)
-
-
-def _exit_code(diff: RunDiff, failures: list[CaseDiff]) -> ExitCode:
-    """A gate that fails is 1; a diff that compared nothing, or met an incomplete case, is no evidence and no pass."""
-    if failures:
-        return ExitCode.FAILURES
-    incomplete = any(case.reason.startswith("incomplete") and not case.quarantined for case in diff.cases)
-    return ExitCode.INCOMPLETE if incomplete or not diff.compared else ExitCode.OK
+    return compared(repository, base, after, read_outcomes, include_edited=include_edited, by=by)[1]
 
 
 def _print_json(

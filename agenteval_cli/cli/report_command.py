@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 import time
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agenteval_cli.cli.comparing import Gate, compared, exit_code_of
 from agenteval_cli.cli.console import result, say
 from agenteval_cli.cli.options import Directory, Json, Quiet, Verbose, entered
 from agenteval_cli.errors import ExitCode, UsageError
@@ -21,10 +23,20 @@ if TYPE_CHECKING:
     from agenteval_cli.repository import Repository
     from agenteval_cli.store import Run
 
-_RANGE = re.compile(r"(.*[^./])\.\.([^.].*)")
+_LATEST = "latest"
+_RANGE = re.compile(r"(?:(.*[^./])\.\.(?!\.)|\.\.(?![./]))(.*)")
 _PART_OF_A_PATH = re.compile(r"[^.\[\]]+")
 _SUMMARY = "GITHUB_STEP_SUMMARY"
 _EVERY_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The run to report on, by its name, and what it is compared with, if it is; no base is the one of `diff`."""
+
+    head: str = _LATEST
+    base: str | None = None
+    compares: bool = False
 
 
 class Format(StrEnum):
@@ -50,6 +62,10 @@ def command(
     ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Write it anew every second while the run is on.")] = False,
     gate: Annotated[bool, typer.Option("--gate", help="Exit with 1 or 3 as the run or the diff would have.")] = False,
+    rule: Annotated[
+        Gate | None,
+        typer.Option(help="The rule of that gate where two runs are compared; else as agenteval.yaml says."),
+    ] = None,
     json: Json = False,
     directory: Directory = ".",
     quiet: Quiet = False,
@@ -66,13 +82,17 @@ def command(
         raise UsageError("--watch writes the same file again and again; name it with -o FILE")
     target = None if output is None else Path(output).absolute()
     repository = open_repository(entered(directory))
-    names = _names(runs or ["latest"])
-    material = _material(repository, names, chosen, watch=watch)
+    asked = _asked(runs or [])
+    if rule is not None and not asked.compares:
+        raise UsageError("--rule is for what changed between two runs; name both, or leave it out")
+    by = rule or Gate(repository.config.on_diff)
+    material = _material(repository, asked, chosen, by, watch=watch)
     while watch and material.run.record.status == "running":
         began = time.monotonic()
         _write(_text(material, chosen, verbose=verbose), target)
         time.sleep(max(0.0, _EVERY_SECONDS - (time.monotonic() - began)))
-        material = _material(repository, [*names[:-1], material.run.folder], chosen, watch=watch)
+        asked = replace(asked, head=material.run.folder)
+        material = _material(repository, asked, chosen, by, watch=watch)
     _write(_text(material, chosen, verbose=verbose), target)
     if chosen is Format.GITHUB:
         _write_job_summary(material)
@@ -87,35 +107,37 @@ def _format(form: Format | None, *, json: bool) -> Format:
     return Format.JSON if json else form or Format.CONSOLE
 
 
-def _names(runs: list[str]) -> list[str]:
-    """One run, or a base and a head."""
+def _asked(runs: list[str]) -> Asked:
+    """One run, or a base and a head; what a range leaves out is what `agenteval diff` takes where it is not told."""
     if len(runs) > 2:
         raise UsageError(f"a report is on one run or on two, not on {len(runs)}")
-    if len(runs) == 2 or Path(runs[0]).exists():
-        return runs
+    if len(runs) == 2:
+        return Asked(runs[1], runs[0], compares=True)
+    if not runs:
+        return Asked()
+    if Path(runs[0]).exists():
+        return Asked(runs[0])
     pair = _RANGE.fullmatch(runs[0])
-    return list(pair.groups()) if pair else runs
+    return Asked(pair[2] or _LATEST, pair[1], compares=True) if pair else Asked(runs[0])
 
 
 # ---- reading
 
 
-def _material(repository: Repository, names: list[str], form: Format, *, watch: bool) -> Material:
+def _material(repository: Repository, asked: Asked, form: Format, rule: Gate, *, watch: bool) -> Material:
     """Everything that is read, so that what comes after is pure."""
     from agenteval_cli import git
-    from agenteval_cli.lookup import find_base, find_run, find_run_to_resume
+    from agenteval_cli.lookup import find_run, find_run_to_resume
     from agenteval_cli.reports import Material
-    from agenteval_cli.store import read_run
     from agenteval_cli.summary import summary_of
 
-    run = (find_run_to_resume if watch else find_run)(repository, names[-1])
-    base = find_base(repository, names[0], run.record, read_run) if len(names) == 2 else None
+    run = (find_run_to_resume if watch else find_run)(repository, asked.head)
     top = git.top_of(repository.root) if form is Format.GITHUB else None
     prefix = repository.root.resolve().relative_to(top.resolve()).as_posix() if top else "."
     return Material(
         run=run,
         summary=summary_of(run.record, run.attempts),
-        compared=None if base is None else _compared(repository, base, run),
+        compared=_compared(repository, asked.base, run, rule) if asked.compares else None,
         line=_lines_in(repository.root),
         prefix="" if prefix == "." else f"{prefix}/",
         transcript=_transcripts_of(run),
@@ -123,16 +145,13 @@ def _material(repository: Repository, names: list[str], form: Format, *, watch: 
     )
 
 
-def _compared(repository: Repository, base: Run, head: Run) -> Compared:
-    from agenteval_cli.confirmation import confirmation_of
-    from agenteval_cli.diff import diff_of, gate_failures
-    from agenteval_cli.explaining import explained
+def _compared(repository: Repository, base: str | None, head: Run, rule: Gate) -> Compared:
+    from agenteval_cli.diff import gate_failures
     from agenteval_cli.reports.interface import Compared
+    from agenteval_cli.store import read_run
 
-    diff = diff_of(base, head, confirmation=confirmation_of(repository.runs, base, head))
-    diff = explained(diff, base, head, repository.root)
-    rule = repository.config.on_diff
-    return Compared(diff, base, rule, tuple(case.id for case in gate_failures(diff, rule)))
+    before, diff = compared(repository, base, head, read_run)
+    return Compared(diff, before, rule, tuple(case.id for case in gate_failures(diff, rule)))
 
 
 def _transcripts_of(run: Run) -> ReadTranscript:
@@ -229,12 +248,7 @@ def _write_job_summary(material: Material) -> None:
 
 def _exit_code(material: Material) -> ExitCode:
     """That of the run; of a diff, 1 where its gate fails and 3 where it is no evidence."""
-    compared = material.compared
-    if compared is None:
-        codes = {"passed": ExitCode.OK, "failed": ExitCode.FAILURES, "incomplete": ExitCode.INCOMPLETE}
-        return codes[material.summary.verdict]
-    if compared.failed:
-        return ExitCode.FAILURES
-    rows = compared.diff.cases
-    incomplete = any(case.reason.startswith("incomplete") and not case.quarantined for case in rows)
-    return ExitCode.INCOMPLETE if incomplete or not compared.diff.compared else ExitCode.OK
+    if material.compared is not None:
+        return exit_code_of(material.compared.diff, material.compared.failed)
+    codes = {"passed": ExitCode.OK, "failed": ExitCode.FAILURES, "incomplete": ExitCode.INCOMPLETE}
+    return codes[material.summary.verdict]

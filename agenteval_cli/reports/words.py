@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from agenteval_cli import phrases
+from agenteval_cli.phrases import count as count  # noqa: PLC0414  # as every report says it
 from agenteval_cli.records import RunRecord
 from agenteval_cli.summary import RunSummary
 
@@ -15,16 +17,9 @@ _JOINER = "\u200d"
 _SHORT = 100
 
 
-def count(number: int, noun: str) -> str:
-    """`1 case`, `3 cases`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def lasting(milliseconds: float | None) -> str:
-    """`5 ms`, `1.2 s`; a dash where it is not known."""
-    if milliseconds is None:
-        return "–"
-    return f"{milliseconds:.0f} ms" if milliseconds < 999.5 else f"{milliseconds / 1000:,.1f} s"
+    """As phrases.lasting says it; a dash where it is not known."""
+    return "–" if milliseconds is None else phrases.lasting(milliseconds / 1000)
 
 
 def rate(passed: int, graded: int) -> str:
@@ -69,7 +64,7 @@ def cut(text: str, limit: int) -> str:
 def verdict_of(summary: RunSummary) -> str:
     """`3 of 5 cases passed, 1 failed, 1 incomplete, 1 in quarantine`."""
     gating = len(summary.cases) - summary.cases_quarantined
-    words = [f"{summary.cases_passed:,} of {count(gating, 'case')} passed"]
+    words = [f"{summary.cases_passed:,} of {phrases.count(gating, 'case')} passed"]
     words += [f"{summary.cases_failed:,} failed"] if summary.cases_failed else []
     words += [f"{summary.cases_incomplete:,} incomplete"] if summary.cases_incomplete else []
     words += [f"{summary.cases_quarantined:,} in quarantine"] if summary.cases_quarantined else []
