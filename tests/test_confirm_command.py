@@ -93,6 +93,9 @@ def test_a_base_with_uncommitted_changes_cannot_be_run_again(repo: Repo) -> None
     done = repo.run("run", "--confirm", "8")
     assert done.code == 2
     assert "was made with uncommitted changes, so it cannot be had again" in done.err
+    again = repo.run("run", "--confirm", "8", "--against", repo.runs()[0].name, "--json")
+    assert (again.code, again.json["verdict"]) == (2, "failed")
+    assert "was made with uncommitted changes" in again.err
 
 
 def test_two_agents_of_the_working_tree_are_confirmed_without_a_commit(repo: Repo) -> None:

@@ -50,7 +50,7 @@ from agenteval_cli.cli.run_options import (
     refuse_what_does_not_go_together,
     shard_from,
 )
-from agenteval_cli.errors import ExitCode, UsageError
+from agenteval_cli.errors import AgentevalError, ExitCode, UsageError
 
 if TYPE_CHECKING:
     from agenteval_cli.ordering import Wishes
@@ -257,7 +257,13 @@ def _run_and_confirm(
     if code == ExitCode.INTERRUPTED:
         return code
     how = How(attempts=attempts, concurrency=order.concurrency, retries=order.retries)
-    whole = confirm_falls(repository, base, str(order.folder), how, json=json, quiet=quiet)
+    try:
+        whole = confirm_falls(repository, base, str(order.folder), how, json=json, quiet=quiet)
+    except AgentevalError as error:
+        if not json:
+            raise
+        say(f"agenteval: {error}")  # the run's document is on stdout, and there is but one
+        return error.exit_code
     return code if whole else ExitCode.INTERRUPTED
 
 

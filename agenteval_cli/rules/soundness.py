@@ -58,9 +58,10 @@ def _reference_is_unused(case: Subject) -> Found:
 
 def _last_message(case: Subject) -> Found:
     conversation = case.data.get("conversation")
-    if conversation and "input" not in case.data and conversation[-1]["role"] != "user":
+    goes_on = any(key in case.data for key in ("input", "turns", "simulation"))
+    if conversation and not goes_on and conversation[-1]["role"] != "user":
         at: Path = ("conversation", len(conversation) - 1, "role")
-        yield at, "the last message is the turn under test and must be the user's, or give input"
+        yield at, "the last message is the turn under test and must be the user's, or give input, turns or simulation"
 
 
 def _one_way_in(case: Subject) -> Found:
