@@ -19,6 +19,7 @@ from agenteval_cli.cast import Cast
 from agenteval_cli.crew import Crew
 from agenteval_cli.judging import Court, Judges
 from agenteval_cli.orphans import Guardian, adopt_orphans
+from agenteval_cli.phrases import count
 from agenteval_cli.process import Cancel, Processes
 from agenteval_cli.recordings import are_replayed
 from agenteval_cli.records import FINISHED, INTERRUPTED, RUN_FORMAT, RUNNING, AttemptRecord, RunRecord
@@ -119,9 +120,18 @@ def _run(order: Order, writer: RunWriter, cancel: Cancel, watcher: Watcher) -> t
             done.add(key)
             watcher.attempt(attempt)
     agenda = Agenda(jobs_of(order.record.plan, done, order.shuffle), brakes.why)
+    apart = []
     for attempt in _executed(order, agenda, brakes, writer, cancel, watcher):
         sums.add(attempt)
         watcher.attempt(attempt)
+        if attempt.replay is not None and attempt.replay.apart_at is not None:
+            apart.append((attempt.replay.apart_at, attempt.case, attempt.attempt))
+    if apart:
+        turn, case, number = min(apart)
+        words = f"from turn {turn} on in {case} #{number}; `agenteval show` tells both answers"
+        watcher.note(
+            f"in {count(len(apart), 'attempt')} the replayed words stopped fitting the answers, earliest {words}"
+        )
     if brakes.without_cost:
         watcher.note(f"{brakes.without_cost} attempts reported no cost, which --budget-cost did not see")
     left = sum(agenda.sizes().values())

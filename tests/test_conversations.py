@@ -307,10 +307,41 @@ def test_a_user_that_reveals_what_it_must_not_leaves_the_attempt_ungraded(clerk:
     assert "47 11" in transcript["talk"]["calls"][0]["reply"]
 
 
+def test_an_agent_that_would_not_see_what_was_said_is_refused(clerk: Repo) -> None:
+    clerk.agent("print('hello')", config="protocol: text")
+    clerk.case("refund", SIMULATED)
+    done = clerk.run("run")
+    assert (done.code, clerk.runs()) == (2, [])
+    assert "simulation: agent 'main' would not see what was said" in done.err
+
+
+def test_a_prefix_comes_before_what_the_user_says(clerk: Repo) -> None:
+    text = SIMULATED.replace(
+        "simulation:",
+        "conversation: [{role: user, content: Hi}, {role: assistant, content: How can I help?}]\nsimulation:",
+    )
+    clerk.case(
+        "refund",
+        text.replace("  opening: I want a refund.\n", "").replace(
+            "  script:\n", "  script:\n    - {when: {contains: How can}, say: I want a refund.}\n"
+        ),
+    )
+    done, attempt, transcript = only(clerk)
+    assert (done.code, attempt["turns"]) == (0, 2), done
+    assert [message["content"] for message in transcript["request"]["messages"]] == [
+        "Hi",
+        "How can I help?",
+        "I want a refund.",
+    ]
+
+
 def test_variables_fill_the_simulation(clerk: Repo) -> None:
-    clerk.case("refund", SIMULATED.replace("tier:", "variables: [{name: wish, value: a refund}]\ntier:").replace(
-        "opening: I want a refund.", 'opening: "I want {{wish}}."'
-    ))
+    clerk.case(
+        "refund",
+        SIMULATED.replace("tier:", "variables: [{name: wish, value: a refund}]\ntier:").replace(
+            "opening: I want a refund.", 'opening: "I want {{wish}}."'
+        ),
+    )
     assert only(clerk)[2]["talk"]["said"][0] == "I want a refund."
 
 
@@ -331,7 +362,8 @@ def test_a_command_plays_the_user_and_is_told_nothing_of_what_is_expected(clerk:
     spy = clerk.root.parent / "user-saw"
     clerk.write(
         "agenteval.yaml",
-        config + f"users: {{default: {{command: [python3, user.py], source: [user.py], env: {{set: {{SPY: '{spy}'}}}}}}}}\n",
+        config
+        + f"users: {{default: {{command: [python3, user.py], source: [user.py], env: {{set: {{SPY: '{spy}'}}}}}}}}\n",
     )
     clerk.case(
         "refund",
@@ -380,7 +412,10 @@ def test_a_replay_says_at_which_turn_it_stopped_making_sense(clerk: Repo) -> Non
     clerk.agent(CLERK.replace("What is your order number?", "We are closed on Sundays."))
     done, attempt, _ = only(clerk, "--replay-user", "latest")
     assert attempt["replay"]["apart_at"] == 2
-    assert "from turn 2 on the replayed words may not fit" in done.out + done.err + attempt["notes"][0]
+    assert "from turn 2 on the replayed words may not fit" in attempt["notes"][0]
+    assert (
+        "in 1 attempt the replayed words stopped fitting the answers, earliest from turn 2 on in refund #1" in done.err
+    )
     assert "We are closed on Sundays." in attempt["replay"]["why"]
     assert "turn 2" in clerk.run("show", "refund", "--run", "latest", "--attempt", "1").out
 
