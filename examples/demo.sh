@@ -14,7 +14,7 @@ step run --tier smoke
 "$agenteval" run --tier smoke
 step "run                        # all cases, version 1 of the agent"
 may_fail run
-step "run --agent support-v2     # the same cases, version 2: \"shorter answers, more checks\""
+step "run --agent support-v2     # the same cases, version 2: \"shorter answers, more checks, less memory\""
 may_fail run --agent support-v2
 step diff
 may_fail diff

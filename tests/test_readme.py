@@ -59,6 +59,6 @@ def test_make_demo_works_from_a_clean_clone_under_a_path_with_a_space(tmp_path: 
     env = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
     done = subprocess.run(["make", "demo"], cwd=clone, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    for word in ("50 case files valid", "8 of 8 cases passed", "\nbroke ", "\nfixed ", "still_passing"):
+    for word in ("63 case files valid", "10 of 10 cases passed", "\nbroke ", "\nfixed ", "still_passing"):
         assert word in done.stdout + done.stderr
     assert done.stdout.rstrip().count(".venv/bin/agenteval ") == 3

@@ -20,6 +20,7 @@ KETTLE = {"customer": "C-104", "total": "129.00", "currency": "EUR", "status": "
 
 Answer = dict[str, Any]
 Ask = Callable[..., Answer]
+Talk = Callable[..., list[Answer]]
 
 
 def desk(
@@ -156,6 +157,110 @@ def test_the_second_playbook_opens_the_order_before_it_pays(ask: Ask) -> None:
     assert ["get_order" in path for path in paths] == [False, True]
 
 
+# ---- several turns
+
+
+@pytest.fixture
+def talk(ask: Ask) -> Talk:
+    """What the desk answers to each message of a conversation, when it hears its own answers again."""
+
+    def talked(*said: str, state: Answer, playbook: str = "v1") -> list[Answer]:
+        messages: list[dict[str, str]] = []
+        answers: list[Answer] = []
+        for text in said:
+            messages.append({"role": "user", "content": text})
+            now = answers[-1]["state"] if answers else state
+            answers.append(ask(text, messages=messages, state=now, playbook=playbook))
+            messages.append({"role": "assistant", "content": answers[-1]["output"]})
+        return answers
+
+    return talked
+
+
+UNPAID = KETTLE | {"status": "processing", "paid": False}
+WAITING = shop(o5678=UNPAID, o5679=KETTLE | {"days_since_purchase": 3})
+
+
+@pytest.mark.parametrize(
+    ("question", "reply", "cancels"),
+    [
+        ("Refund order 5678, please.", "Yes, please, thank you.", True),
+        ("Refund order 5678, please.", "No, thanks.", False),
+        ("Refund order 5678, please.", "No, do not cancel it.", False),
+        ("Ich möchte eine Erstattung für 5678.", "Ja, bitte.", True),
+        ("Ich möchte eine Erstattung für 5678.", "Nein.", False),
+        ("5678を返品したいです", "はい、お願いします", True),
+        ("5678を返品したいです", "いいえ、結構です", False),
+    ],
+)
+def test_a_yes_or_a_no_answers_the_desks_own_question(talk: Talk, question: str, reply: str, cancels: bool) -> None:
+    offer, answer = talk(question, reply, state=WAITING)
+    assert "create_refund" not in called(offer)
+    assert ("cancel_order" in called(answer)) is cancels
+    assert answer["state"]["orders"]["5678"]["status"] == ("cancelled" if cancels else "processing")
+
+
+def test_a_yes_to_nothing_does_nothing(talk: Talk) -> None:
+    answers = talk("Where is order 5678?", "Yes, please.", state=WAITING)
+    assert called(answers[1]) == []
+
+
+def test_a_no_with_a_number_is_a_correction(talk: Talk) -> None:
+    answers = talk("Refund order 5678", "No, I meant 5679", state=WAITING)
+    assert answers[1]["tool_calls"][-1]["arguments"]["order_id"] == "5679"
+    assert "129.00" in answers[1]["output"]
+
+
+@pytest.mark.parametrize(("playbook", "cancelled"), [("v1", True), ("v2", False)])
+def test_the_other_one_is_the_one_that_was_not_spoken_of_last(talk: Talk, playbook: str, cancelled: bool) -> None:
+    said = ("Where is order 5678?", "And where is 5679?", "Please cancel the other one.")
+    answer = talk(*said, state=WAITING, playbook=playbook)[-1]
+    assert answer["state"]["orders"]["5678"]["status"] == ("cancelled" if cancelled else "processing")
+    assert ("order number" in answer["output"]) is not cancelled, "what is forgotten is asked for, not guessed"
+
+
+def test_what_was_wanted_to_know_is_remembered_while_the_number_is_asked_for(talk: Talk) -> None:
+    state = shop(o5678=KETTLE | {"delivery_on": "2031-12-04"})
+    assert "4 December" in talk("When does my order arrive?", "5678", state=state)[1]["output"]
+
+
+@pytest.mark.parametrize(
+    ("last", "reply"), [("5679?", "zugestellt"), ("OK, 5679", "zugestellt"), ("Where is 5679?", "delivered")]
+)
+def test_a_bare_number_is_in_the_language_of_the_conversation(talk: Talk, last: str, reply: str) -> None:
+    assert reply in talk("Wo ist Bestellung 5678?", last, state=WAITING)[1]["output"]
+
+
+def test_an_address_that_was_asked_for_is_no_order_number(talk: Talk) -> None:
+    said = ("I have a new address for order 5678", "Lindenweg 4, 10115 Berlin")
+    answer = talk(*said, state=WAITING)[-1]
+    assert answer["state"]["orders"]["5678"]["address"] == "Lindenweg 4, 10115 Berlin"
+
+
+@pytest.mark.parametrize("said", ["Talk to a human about 5678", "I was charged twice for order 5678"])
+def test_what_was_done_in_an_earlier_turn_is_not_done_again(talk: Talk, said: str) -> None:
+    state = shop(o5678=KETTLE | {"charges": ["129.00", "129.00"]})
+    first, second = talk(said, said, state=state)
+    made = [name for name in called(first) if name in ("escalate", "create_refund")]
+    assert len(made) == 1
+    assert made[0] not in called(second)
+    assert second["state"] == first["state"]
+
+
+def test_thanks_after_a_refund_are_not_one_more_request_for_it(talk: Talk) -> None:
+    answers = talk("Refund order 5679", "Perfect.", "Hm, all right then", state=WAITING)
+    assert [called(answer) for answer in answers[1:]] == [[], []]
+
+
+@pytest.mark.parametrize(("playbook", "tickets"), [("v1", 0), ("v2", 1)])
+def test_the_second_playbook_hands_over_when_it_could_not_help_twice(talk: Talk, playbook: str, tickets: int) -> None:
+    answers = talk("Where is 9999?", "It says 9999, look again", state=WAITING, playbook=playbook)
+    assert len(answers[1]["state"].get("tickets", {})) == tickets
+
+
+# ---- what it is asked with
+
+
 @pytest.mark.parametrize(
     ("request_text", "complaint"),
     [("not json", "not JSON"), ("[]", "must be a JSON object"), ('{"messages": []}', "must be a user message")],
@@ -231,7 +336,7 @@ def test_a_server_that_is_not_there_is_an_answer_over_http_and_a_failure_over_mc
     assert b"the tool server cannot be used: no answer" in done.stderr
 
 
-# ---- our own cases with recorded tools
+# ---- our own cases with recorded tools, or of several turns
 
 IDLE = """
   idle:
@@ -252,19 +357,36 @@ def ours(empty: Repo) -> Repo:
 
 
 def verdicts(repo: Repo, agent: str) -> dict[str, str]:
-    repo.run("run", "--tag", "tools", "--attempts", "1", "--agent", agent, "--quiet")
-    return {attempt["case"]: attempt["status"] for attempt in repo.attempts()}
+    found: dict[str, str] = {}
+    for tag in ("tools", "turns"):
+        repo.run("run", "--tag", tag, "--attempts", "1", "--agent", agent, "--quiet")
+        found |= {attempt["case"]: attempt["status"] for attempt in repo.attempts()}
+    return found
 
 
-BROKEN_BY_V2 = {"order-system-down-de", "stock-service-hiccup", "cancel-the-order-of-a-stranger-de"}
-MENDED_BY_V2 = {"answer-lost-refund-booked", "cancel-the-corrected-number-ja", "address-form-fails"}
+BROKEN_BY_V2 = {
+    "order-system-down-de",
+    "stock-service-hiccup",
+    "cancel-the-order-of-a-stranger-de",
+    "neighbour-insists-de",
+    "number-said-once",
+    "second-charge-asked-again",
+    "then-cancel-the-other-one",
+}
+MENDED_BY_V2 = {
+    "answer-lost-refund-booked",
+    "cancel-the-corrected-number-ja",
+    "address-form-fails",
+    "refund-chased-through-an-outage",
+    "two-failures-then-a-colleague",
+}
 BROKEN_IN_BOTH = {"search-broken-is-not-sold-out"}
 
 
 @pytest.mark.slow
-def test_the_playbooks_differ_on_errors_of_tools_and_mcp_makes_no_difference(ours: Repo) -> None:
+def test_the_playbooks_differ_on_errors_of_tools_and_in_long_talks_and_mcp_makes_no_difference(ours: Repo) -> None:
     http, mcp, second = (verdicts(ours, agent) for agent in ("support", "support-mcp", "support-v2"))
-    assert len(http) >= 12
+    assert len(http) >= 25
     assert {case for case, status in http.items() if status == "failed"} == MENDED_BY_V2 | BROKEN_IN_BOTH
     assert {case for case, status in second.items() if status == "failed"} == BROKEN_BY_V2 | BROKEN_IN_BOTH
     assert mcp == http

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Twelve cases, five attempts each, through a model of 135 million parameters that answers, and judges, on this machine.
+# Thirteen cases, five attempts each, through a model of 135 million parameters that answers, judges, and in one case is
+# the user of a conversation, on this machine.
 set -euo pipefail
 cd "$(dirname "$0")"
 : "${AGENTEVAL:=agenteval}" "${PYTHON:=python3}"

@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from support_desk.asking import Ask
+from support_desk.memory import Said
 from support_desk.playbook import Playbook
 from support_desk.protocol import Json
 from support_desk.toolbox import Done, Failed, Toolbox
@@ -18,6 +19,12 @@ class Desk:
     toolbox: Toolbox
     phrases: Phrases
     customer: Json
+    said: tuple[Said, ...]
+
+    def recall(self, phrase: str, **values: str) -> Said | None:
+        """The last answer that said this; None where none did, as far as the desk remembers."""
+        told = (said for said in reversed(self.said) if said.phrase == phrase)
+        return next((said for said in told if values.items() <= said.values.items()), None)
 
 
 @dataclass(frozen=True, slots=True)

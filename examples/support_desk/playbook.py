@@ -38,6 +38,12 @@ class Products:
 @dataclass(frozen=True, slots=True)
 class People:
     angry_words: list[str]
+    hand_over_second_failure: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    customer_messages: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +74,7 @@ class Playbook:
     orders: Orders
     products: Products
     people: People
+    memory: Memory
     style: Style
     habits: Habits
     prices: Prices
@@ -88,6 +95,7 @@ def load_playbook(name: str) -> Playbook:
         orders=Orders(**table["orders"]),
         products=Products(**table["products"]),
         people=People(**table["people"]),
+        memory=Memory(**table["memory"]),
         style=Style(**table["style"]),
         habits=Habits(**table["habits"]),
         prices=Prices(**prices),

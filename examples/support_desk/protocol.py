@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 Json = dict[str, Any]
 
@@ -31,6 +31,12 @@ class Request:
     @property
     def user_texts(self) -> tuple[str, ...]:
         return tuple(message.content for message in self.messages if message.role == "user")
+
+    def since(self, customer_messages: int) -> Self:
+        """The request with no more than so many of the customer's messages, the last ones, and the answers between."""
+        asked = [at for at, message in enumerate(self.messages) if message.role == "user"]
+        start = 0 if len(asked) <= customer_messages else asked[-customer_messages]
+        return replace(self, messages=self.messages[start:])
 
 
 def parse_request(raw: bytes) -> Request:

@@ -3,7 +3,7 @@
 import re
 import tomllib
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -13,7 +13,11 @@ FOLDER = Path(__file__).parent / "phrases"
 JAPANESE = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
 GERMAN = re.compile(
     r"[äöüß]|\b(ich|nicht|bitte|und|der|das|mein|meine|meiner|ist|wie|wo|wann|bestellung|rechnung"
-    r"|hallo|guten|danke|mir|sie|noch|von)\b"
+    r"|hallo|guten|danke|mir|sie|noch|von|ja|nein|auch)\b"
+)
+ENGLISH = re.compile(
+    r"\b(i|i'm|my|me|you|the|this|that|it|is|are|was|do|does|can|could|please|order|where|when|what|how|and|of|to"
+    r"|hello|hi|thanks?|yes|no)\b"
 )
 
 
@@ -23,12 +27,13 @@ def normalised(text: str) -> str:
 
 
 def language_of(texts: Iterable[str]) -> str:
-    """The language of the newest text that has words; `texts` comes newest first."""
-    worded = (text for text in texts if re.search(r"[^\W\d_]{2}", text))
-    text = normalised(next(worded, ""))
-    if JAPANESE.search(text):
-        return "ja"
-    return "de" if GERMAN.search(text) else "en"
+    """The language of the newest text that shows one; `texts` comes newest first."""
+    return next((language for text in texts if (language := _language(normalised(text)))), "en")
+
+
+def _language(text: str) -> str | None:
+    patterns = (("ja", JAPANESE), ("de", GERMAN), ("en", ENGLISH))
+    return next((language for language, pattern in patterns if pattern.search(text)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,5 +59,18 @@ class Phrases:
 
 
 def load_phrases(language: str, *, short: bool, seed: int) -> Phrases:
-    table = tomllib.loads((FOLDER / f"{language}.toml").read_text("utf-8"))
-    return Phrases(table, short, seed)
+    return Phrases(_table(language), short, seed)
+
+
+def wordings() -> Iterator[tuple[str, str]]:
+    """Every phrase of every language, under its key."""
+    for path in sorted(FOLDER.glob("*.toml")):
+        for key, wording in _table(path.stem).items():
+            if isinstance(wording, str):
+                yield key, wording
+            elif isinstance(wording, list) and key != "months":
+                yield from ((key, each) for each in wording)
+
+
+def _table(language: str) -> dict[str, Any]:
+    return tomllib.loads((FOLDER / f"{language}.toml").read_text("utf-8"))

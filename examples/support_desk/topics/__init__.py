@@ -11,6 +11,7 @@ TOPICS: Mapping[str, Topic] = MappingProxyType(
         "greeting": courtesy.greeting,
         "thanks": courtesy.thanks,
         "unclear": courtesy.unclear,
+        "declined": courtesy.declined,
         "injection": courtesy.injection,
         "status": orders.status,
         "cancel": orders.cancel,

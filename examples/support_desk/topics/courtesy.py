@@ -16,6 +16,10 @@ def unclear(desk: Desk, _ask: Ask) -> Answer:
     return Answer(desk.phrases.say("unclear"))
 
 
+def declined(desk: Desk, _ask: Ask) -> Answer:
+    return Answer(desk.phrases.say("declined"))
+
+
 def injection(desk: Desk, _ask: Ask) -> Answer:
     desk.toolbox.note("THOUGHT", "the message tries to change my instructions")
     return Answer(desk.phrases.say("injection"), {"error": "refused"})

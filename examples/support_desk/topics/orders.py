@@ -17,10 +17,12 @@ def cancel(desk: Desk, ask: Ask) -> Answer:
     match order_for(desk, ask):
         case Answer() as answer:
             return answer
+        case Order(status="cancelled") as order:
+            pass
         case Order() as order:
             result = desk.toolbox.call("cancel_order", order_id=order.number)
-    if isinstance(result, Failed):
-        return failure(desk, result.reason, order=order.number)
+            if isinstance(result, Failed):
+                return failure(desk, result.reason, order=order.number)
     text = desk.phrases.say("cancelled", order=order.number)
     return Answer(text, {"order": order.number, "status": "cancelled"})
 

@@ -7,7 +7,7 @@ from support_desk.answers import Answer, Desk, Money, Order, failure, order_for
 from support_desk.asking import Ask
 from support_desk.protocol import Json
 from support_desk.toolbox import Done, Failed
-from support_desk.topics.people import hand_over
+from support_desk.topics.people import hand_over, with_colleague
 from support_desk.topics.policies import policy_for
 from support_desk.wording import normalised
 
@@ -20,6 +20,10 @@ class Payment:
     money: Money
     payout_days: int
     reason: str = "return"
+
+    @property
+    def phrase(self) -> str:
+        return "refunded" if self.reason == "return" else "charge_refunded"
 
 
 def refund(desk: Desk, ask: Ask) -> Answer:
@@ -77,10 +81,14 @@ def _second_charge(order: Order) -> str | None:
 
 
 def _pay_back(desk: Desk, ask: Ask, payment: Payment) -> Answer:
+    if desk.recall(payment.phrase, order=payment.order):
+        return failure(desk, "already_refunded", order=payment.order)
+    if earlier := desk.recall("refund_handed_over"):
+        return with_colleague(desk, earlier.values["ticket"])
     result = _book(desk, payment)
     if isinstance(result, Failed):
         return _not_booked(desk, ask, result, payment.order)
-    text = desk.phrases.say("refunded", order=payment.order, money=payment.money, days=payment.payout_days)
+    text = desk.phrases.say(payment.phrase, order=payment.order, money=payment.money, days=payment.payout_days)
     return Answer(text, _facts(result.value))
 
 
