@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from agenteval_cli.statistics import Z95
@@ -72,6 +73,67 @@ def corrected_rate(rate: float, sensitivity: float, specificity: float) -> float
     """The true rate behind an observed one (W. J. Rogan, B. Gladen, 1978); None where it is told by chance alone."""
     better = sensitivity + specificity - 1
     return None if better <= 0 else _within((rate + specificity - 1) / better)
+
+
+def spearman(one: Sequence[float], other: Sequence[float]) -> float | None:
+    """The correlation of ranks, ties sharing theirs (C. Spearman, 1904); None where one of the two never changes."""
+    return _correlation(_ranks(one), _ranks(other))
+
+
+def kendall(one: Sequence[float], other: Sequence[float]) -> float | None:
+    """tau-b: of all pairs, how many more stand in the same order than do not, corrected for ties (M. G. Kendall, 1945).
+
+    None where one of the two never changes.
+    """
+    signs = [
+        (_sign(one[i] - one[j]), _sign(other[i] - other[j])) for i in range(len(one)) for j in range(i + 1, len(one))
+    ]
+    apart, other_apart = sum(a != 0 for a, _ in signs), sum(b != 0 for _, b in signs)
+    if not (apart and other_apart):
+        return None
+    return sum(a * b for a, b in signs) / math.sqrt(apart * other_apart)
+
+
+def spearman_interval(value: float, items: int, z: float = Z95) -> Interval:
+    """By Fisher's z with the variance of D. G. Bonett and T. A. Wright, 2000; (-1, 1) where there are too few items."""
+    return (-1.0, 1.0) if items < 4 else _fisher(value, (1 + value**2 / 2) / (items - 3), z)
+
+
+def kendall_interval(value: float, items: int, z: float = Z95) -> Interval:
+    """By Fisher's z with the variance of E. C. Fieller, H. O. Hartley and E. S. Pearson, 1957; (-1, 1) of too few."""
+    return (-1.0, 1.0) if items < 5 else _fisher(value, 0.437 / (items - 4), z)
+
+
+def _fisher(value: float, variance: float, z: float) -> Interval:
+    if abs(value) == 1:
+        return (value, value)
+    middle, half = math.atanh(value), z * math.sqrt(variance)
+    return (math.tanh(middle - half), math.tanh(middle + half))
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    """From 1; those that are equal share the mean of their ranks."""
+    ordered = sorted(values)
+    first: dict[float, int] = {}
+    for rank, value in enumerate(ordered, start=1):
+        first.setdefault(value, rank)
+    count = Counter(ordered)
+    return [first[value] + (count[value] - 1) / 2 for value in values]
+
+
+def _correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
+    """Pearson's."""
+    mean, other_mean = (math.fsum(values) / len(values) if values else 0.0 for values in (one, other))
+    spread = math.fsum((value - mean) ** 2 for value in one)
+    other_spread = math.fsum((value - other_mean) ** 2 for value in other)
+    if not (spread and other_spread):
+        return None
+    common = math.fsum((a - mean) * (b - other_mean) for a, b in zip(one, other, strict=True))
+    return max(-1.0, min(1.0, common / math.sqrt(spread * other_spread)))
+
+
+def _sign(value: float) -> int:
+    return (value > 0) - (value < 0)
 
 
 def _margins(table: Table) -> tuple[dict[str, int], dict[str, int]]:

@@ -9,7 +9,7 @@ from agenteval_cli.calibration import Calibration
 from agenteval_cli.config import FILE_NAME
 from agenteval_cli.criteria import Criterion, criteria_of
 from agenteval_cli.judge_config import Judging
-from agenteval_cli.judged import metric_of
+from agenteval_cli.judged import kind_of, metric_of
 from agenteval_cli.metrics.interface import EMBEDDINGS, JUDGE
 from agenteval_cli.problems import did_you_mean
 
@@ -55,8 +55,9 @@ def _bars(criterion: Criterion, judging: Judging, calibrations: Calibrations) ->
             yield f"no judge '{name}' in {FILE_NAME}{did_you_mean(name, judging.judges)}"
     for name in _judges(criterion, judging) if criterion.gate else ():
         found = calibrations.get(name)
-        if found is not None and found.kappa < judging.min_kappa:
-            words = f"agrees with people at kappa {found.kappa:.2f}, below {judging.min_kappa:g}, and may not gate"
+        kappa = found.trust(kind_of(criterion))[0] if found is not None else judging.min_kappa
+        if kappa < judging.min_kappa:
+            words = f"agrees with people at kappa {kappa:.2f}, below {judging.min_kappa:g}, and may not gate"
             yield f"judge '{name}' {words}; improve it and calibrate it again, or leave out gate"
 
 

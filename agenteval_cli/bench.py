@@ -8,7 +8,8 @@ import random
 import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ from agenteval_cli.digests import digest
 from agenteval_cli.judgement import Call
 from agenteval_cli.judges import Judge, JudgeFaultError, ReadyJudge, Reply
 from agenteval_cli.process import Cancel
-from agenteval_cli.questions import NoVerdictError, Prompt, Question, answer_in, prompt_for
+from agenteval_cli.questions import RATING, WEIGHTS, NoVerdictError, Prompt, Question, answer_in, prompt_for
 from agenteval_cli.redaction import Redactor
+from agenteval_cli.weighing import weights_of
 
 LONGEST_REPLY = 20_000  # characters of a reply that are kept
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds
@@ -74,14 +76,43 @@ class Bench:
                     raise fault
                 answer = answer_in(call.reply, prompt.schema, prompt.nonce)
             except (JudgeFaultError, NoVerdictError) as error:
-                calls.append(msgspec.structs.replace(call, fault=str(error)))
+                calls.append(msgspec.structs.replace(call, fault=str(error), weights=None))
                 if isinstance(error, JudgeFaultError) or not left or self._cancel.requested:
                     raise
             else:
                 calls.append(call)
+                if call.weights is not None:
+                    answer[WEIGHTS] = call.weights
                 self._keep(question, vote, call, answer)
                 return answer
         raise AssertionError("the last try returns or raises")
+
+    def ask_all(self, questions: Sequence[Question], vote: int, calls: list[Call]) -> list[Mapping[str, Any]]:
+        """The answers in order, asked for at the same time as far as other threads of the bench have nothing to do.
+
+        The calling thread asks all that no other has begun, so that it never waits for one that waits as well. Every
+        question is asked; then the first fault is raised.
+        """
+        parts = [_Part(question) for question in questions]
+        for part in parts[1:]:
+            self.do(partial(self._answer, part, vote))
+        for part in parts:
+            self._answer(part, vote)
+        for part in parts:
+            part.done.wait()
+            calls += part.calls
+        return [part.result() for part in parts]
+
+    def _answer(self, part: _Part, vote: int) -> None:
+        """Ask it, unless somebody does already."""
+        if not part.free.acquire(blocking=False):
+            return
+        try:
+            part.answer = self.ask(part.question, vote, part.calls)
+        except BaseException as fault:  # noqa: BLE001  # whoever waits for the answer raises it
+            part.fault = fault
+        finally:
+            part.done.set()
 
     def close(self) -> None:
         """Have the threads end when they have done what they are doing; nobody waits for them."""
@@ -116,6 +147,7 @@ class Bench:
                 input_tokens=reply.input_tokens,
                 output_tokens=reply.output_tokens,
                 cost=reply.cost,
+                weights=_weights(prompt, reply),
             )
             if fault is None or not fault.again or tries > self._ready.config.retries:
                 return call, fault
@@ -152,6 +184,23 @@ class Bench:
                 write_cache(place, msgspec.json.encode(_Kept(call, answer)))
 
 
+class _Part:
+    """One of several questions: whoever gets hold of it asks it."""
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self.free = threading.Lock()
+        self.done = threading.Event()
+        self.calls: list[Call] = []
+        self.answer: Mapping[str, Any] = {}
+        self.fault: BaseException | None = None
+
+    def result(self) -> Mapping[str, Any]:
+        if self.fault is not None:
+            raise self.fault
+        return self.answer
+
+
 class _Kept(msgspec.Struct, frozen=True):
     """An answer in the cache."""
 
@@ -166,6 +215,14 @@ def _drawn(question: Question) -> Prompt:
         code, nonce = secrets.token_hex(8), secrets.token_hex(6)
         if code not in text and nonce not in text:
             return prompt_for(question, code, nonce)
+
+
+def _weights(prompt: Prompt, reply: Reply) -> dict[str, float] | None:
+    """The probability of each rating as it is recorded; None where the judge did not tell it."""
+    if prompt.scale is None or not reply.tokens:
+        return None
+    found = weights_of(reply.text, reply.tokens, prompt.nonce, RATING, prompt.scale)
+    return None if found is None else {str(number): round(weight, 6) for number, weight in found.items()}
 
 
 def _masked(question: Question, redactor: Redactor) -> Question:

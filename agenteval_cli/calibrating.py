@@ -8,9 +8,8 @@ import msgspec
 
 from agenteval_cli.calibration import Answered, longer
 from agenteval_cli.judgement import NONE
-from agenteval_cli.judging import Judges, question_of
-from agenteval_cli.labels import Label, as_criterion
-from agenteval_cli.questions import Question
+from agenteval_cli.judging import Ballot, Judges
+from agenteval_cli.labels import Label
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -23,8 +22,7 @@ class Asked(msgspec.Struct, frozen=True):
 def asked(judges: Judges, judge: str, labels: Sequence[Label], *, again: int, probes: bool) -> Asked:
     """Ask the judge about every label, `again` times more, and with `probes` once turned round and once made longer."""
     forms = 1 + again + (2 if probes else 0)
-    questions = [question for label in labels for question in _forms(label, again, probes=probes)]
-    votes = judges.answers(judge, questions)
+    votes = judges.votes(judge, [ballot for label in labels for ballot in _forms(label, again, probes=probes)])
     items, faults = [], []
     for index, label in enumerate(labels):
         mine = votes[index * forms : (index + 1) * forms]
@@ -36,22 +34,23 @@ def asked(judges: Judges, judge: str, labels: Sequence[Label], *, again: int, pr
         items.append(
             Answered(
                 place=label.place,
-                criterion=label.criterion,
+                criterion=label.criterion.text or label.kind,
+                kind=label.kind,
                 label=label.label,
                 answers=tuple(answers[: 1 + again]),
                 reason=mine[0].reason,
                 turned=answers[-2] if probes else None,
                 longer=answers[-1] if probes else None,
+                score=label.score,
+                scored=mine[0].score,
             )
         )
     return Asked(tuple(items), tuple(faults))
 
 
-def _forms(label: Label, again: int, *, probes: bool) -> list[tuple[Question, int]]:
-    criterion = as_criterion(label)
-    plain = question_of(criterion, label.material)
-    forms = [(plain, number) for number in range(1 + again)]
+def _forms(label: Label, again: int, *, probes: bool) -> list[Ballot]:
+    forms = [Ballot(label.criterion, label.material, number) for number in range(1 + again)]
     if probes:
-        forms.append((msgspec.structs.replace(plain, blocks=plain.blocks[::-1]), 0))
-        forms.append((question_of(criterion, longer(label.material)), 0))
+        forms.append(Ballot(label.criterion, label.material, turned=True))
+        forms.append(Ballot(label.criterion, longer(label.material)))
     return forms

@@ -27,6 +27,7 @@ from agenteval_cli.records import RUNNING, AgentRecord, PlannedCase, Platform, R
 from agenteval_cli.reported import transcript_from
 from agenteval_cli.repository import LoadedCase, Repository
 from agenteval_cli.store import Run, new_run_id
+from agenteval_cli.summary import summary_of
 from agenteval_cli.transcript import Transcript
 from agenteval_cli.trying import now
 
@@ -97,6 +98,12 @@ def order_of_run(
         graded_from=earlier.record.id,
     )
     return replace(_order(repository, record, court, wishes, environment), items=items)
+
+
+def not_passed(earlier: Run) -> set[str]:
+    """The cases of a run, by folded ID, of which an attempt did not pass or never ended."""
+    summary = summary_of(earlier.record, earlier.attempts)
+    return {case.id.casefold() for case in summary.cases if case.passed < case.planned}
 
 
 def gone_from(earlier: Run, everything: Iterable[LoadedCase]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -19,13 +20,20 @@ from agenteval_cli.errors import UsageError
 from agenteval_cli.grading import NOT_CHECKED
 from agenteval_cli.judgement import Judgement
 from agenteval_cli.judging import Court
-from agenteval_cli.records import ATTEMPT_FORMAT, TRANSCRIPT_FORMAT, AttemptRecord, RunRecord, TranscriptRecord
-from agenteval_cli.redaction import Redactor
+from agenteval_cli.records import (
+    ATTEMPT_FORMAT,
+    TRANSCRIPT_FORMAT,
+    AttemptRecord,
+    RunRecord,
+    TranscriptRecord,
+    raw_output,
+)
+from agenteval_cli.redaction import MASK, Redactor
 from agenteval_cli.reported import says_nothing
 from agenteval_cli.repository import LoadedCase
 from agenteval_cli.requests import request_for
 from agenteval_cli.reuse import UNGRADED, answer_in, graded_again, without_evidence
-from agenteval_cli.store import Run, read_transcript
+from agenteval_cli.store import Run, Transcripts
 from agenteval_cli.transcript import Transcript
 
 _SAYS_NOTHING = "there is neither an answer nor a call in the transcript"
@@ -94,16 +102,31 @@ class GradeOrder(msgspec.Struct, frozen=True, kw_only=True):
     ask_again: bool = False
 
 
-def graded_records(order: GradeOrder, redactor: Redactor, ask: Ask, item: Kept | Given) -> Records:
+class Hands(msgspec.Struct, frozen=True):
+    """What grading has at hand: what masks secrets, who is asked, and the transcripts of the run that is graded."""
+
+    redactor: Redactor
+    ask: Ask
+    transcripts: Transcripts | None
+
+    def transcript(self, attempt: AttemptRecord) -> TranscriptRecord:
+        """Raises UsageError where it cannot be read."""
+        if self.transcripts is None:
+            raise UsageError("there is no run that the attempt is of")
+        return self.transcripts.of(attempt)
+
+
+def graded_records(order: GradeOrder, hands: Hands, item: Kept | Given) -> Records:
     """The answer as an attempt of the run, with its verdict."""
     if isinstance(item, Given):
-        return _of_given(order, redactor, ask, item)
+        return _of_given(order, hands.redactor, hands.ask, item)
     try:
-        transcript = read_transcript(item.run, item.attempt)
+        transcript = hands.transcript(item.attempt)
     except UsageError:
         nothing = TranscriptRecord(format=TRANSCRIPT_FORMAT, case=item.loaded.case.id, attempt=item.number, request={})
         return _undecided(_as_of_this_run(item), "its transcript cannot be read"), nothing
-    return _masked(_of_kept(order, ask, item, transcript), transcript, item.loaded.case.id, redactor)
+    attempt = _of_kept(order, hands.ask, item, transcript)
+    return _masked(attempt, transcript, item.loaded.case.id, hands.redactor)
 
 
 def _of_kept(order: GradeOrder, ask: Ask, item: Kept, transcript: TranscriptRecord) -> AttemptRecord:
@@ -152,7 +175,31 @@ def _masked(attempt: AttemptRecord, transcript: TranscriptRecord, case: str, red
     if not redactor.active:
         return attempt, transcript
     said = redactor.struct(transcript, "request", "transcript", "turns", "talk", "stdout", "stderr", numbers=True)
-    return masked_attempt(attempt, redactor), said
+    return masked_attempt(attempt, redactor), _with_raw_bytes_masked(said, redactor)
+
+
+def _with_raw_bytes_masked(record: TranscriptRecord, redactor: Redactor) -> TranscriptRecord:
+    """Output that is not UTF-8 stands there in base64, in which no pattern finds anything; it is masked as bytes."""
+    if record.stdout_base64 is None and record.stderr_base64 is None:
+        return record
+    facts = Facts(
+        stdout=_masked_bytes(record.stdout, record.stdout_base64, record.stdout_size, redactor),
+        stderr=_masked_bytes(record.stderr, record.stderr_base64, record.stderr_size, redactor),
+        stdout_size=record.stdout_size,
+        stderr_size=record.stderr_size,
+    )
+    nothing = {"stdout": None, "stdout_base64": None, "stderr": None, "stderr_base64": None}
+    return replace(record, **{**nothing, **raw_output(facts)})
+
+
+def _masked_bytes(text: str | None, encoded: str | None, size: int, redactor: Redactor) -> bytes:
+    if encoded is None:
+        return (text or "").encode()
+    try:
+        raw = base64.b64decode(encoded)
+    except ValueError:  # somebody wrote to the file; what cannot be looked through is not kept
+        return MASK.encode()
+    return redactor.bytes(raw, excerpt=size > len(raw))
 
 
 def _of_given(order: GradeOrder, redactor: Redactor, ask: Ask, item: Given) -> Records:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from agenteval_cli.calibration import Calibration
+from agenteval_cli.judged import STATEMENT
 from agenteval_cli.judgement import CANNOT_TELL, NO, NONE, YES, Judgement
 
 
@@ -49,6 +50,7 @@ def rates_of(judgements: Iterable[Judgement], calibrations: Mapping[str, Calibra
 def _rate(judge: str, answers: Counter[str], unstable: int, calibration: Calibration | None) -> Rate:
     decided = answers[YES] + answers[NO] + answers[CANNOT_TELL]
     corrected = calibration.corrected(answers[YES], decided) if calibration else None
+    trust = calibration.trust(STATEMENT) if calibration else None
     return Rate(
         judge=judge,
         yes=answers[YES],
@@ -56,7 +58,7 @@ def _rate(judge: str, answers: Counter[str], unstable: int, calibration: Calibra
         cannot_tell=answers[CANNOT_TELL],
         none=answers[NONE],
         unstable=unstable,
-        kappa=calibration.kappa if calibration else None,
-        kappa_interval=calibration.kappa_interval if calibration else None,
+        kappa=trust[0] if trust else None,
+        kappa_interval=trust[1] if trust else None,
         corrected=(corrected[0], *corrected[1]) if corrected else None,
     )

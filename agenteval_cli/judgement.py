@@ -16,6 +16,7 @@ class Call(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     `reply` is what came, word for word, cut at its end where it is very long; `fault` says why it is no answer.
     `seconds` are those of the last of `tries`; `cost` is decimal text. A `cached` one was answered in an earlier run.
+    `weights` has the probability of each rating, where the judge told it and the score was made of it.
     """
 
     judge: str
@@ -29,6 +30,7 @@ class Call(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     output_tokens: int | None = None
     cost: str | None = None
     cached: bool = False
+    weights: dict[str, float] | None = None
 
 
 class Vote(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

@@ -58,6 +58,21 @@ class Court(msgspec.Struct, frozen=True, kw_only=True):
         return (*(secret for judge in self.judges.values() for secret in judge.secrets), *keys)
 
 
+class Ballot(msgspec.Struct, frozen=True):
+    """A vote to be given on one criterion. Another number asks the same past the cache.
+
+    `turned` shows the evidence in reverse order.
+    """
+
+    criterion: Criterion
+    material: Material
+    number: int = 0
+    turned: bool = False
+
+    def put(self, question: Question) -> Question:
+        return msgspec.structs.replace(question, blocks=question.blocks[::-1]) if self.turned else question
+
+
 class Judges:
     """The judges of one run. `judge` may be called from many threads at once; close it in the end."""
 
@@ -105,14 +120,13 @@ class Judges:
                 found[check.name] = max(cosine(answer, vector) for vector in expected)
         return found
 
-    def answers(self, judge: str, questions: Sequence[tuple[Question, int]]) -> list[Vote]:
-        """What one judge answers to yes-or-no questions, in order. Another number asks the same past the cache."""
+    def votes(self, judge: str, ballots: Sequence[Ballot]) -> list[Vote]:
+        """The votes of one judge, in the order of the ballots."""
         bench = self._benches[judge]
-        votes: list[Vote | None] = [None] * len(questions)
         came: Came = queue.SimpleQueue()
-        for place, (question, number) in enumerate(questions):
-            bench.do(partial(_put_answer, bench, question, number, place, came))
-        return self._gathered(votes, came, [judge])
+        for place, ballot in enumerate(ballots):
+            bench.do(partial(self._put_vote, ballot, bench, place, came))
+        return self._gathered([None] * len(ballots), came, [judge])
 
     def close(self) -> None:
         """Let go of the judges, whatever they are doing."""
@@ -132,12 +146,12 @@ class Judges:
         places = range(len(benches) * criterion.votes)
         for place in places:
             bench = benches[place % len(benches)]
-            bench.do(partial(self._put_vote, criterion, material, bench, place, came))
+            bench.do(partial(self._put_vote, Ballot(criterion, material, place), bench, place, came))
         names = [bench.name for bench in benches]
         return lambda: judgement_of(criterion, self._gathered([None for _ in places], came, names))
 
-    def _put_vote(self, criterion: Criterion, material: Material, bench: Bench, place: int, came: Came) -> None:
-        came.put((place, self._vote(criterion, material, bench, place)))
+    def _put_vote(self, ballot: Ballot, bench: Bench, place: int, came: Came) -> None:
+        came.put((place, self._vote(ballot, bench)))
 
     def _judges_of(self, criterion: Criterion) -> tuple[str, ...]:
         return criterion.judges or ((self._default,) if self._default else ())
@@ -164,17 +178,21 @@ class Judges:
             for place, vote in enumerate(votes)
         ]
 
-    def _vote(self, criterion: Criterion, material: Material, bench: Bench, number: int) -> Vote:
+    def _vote(self, ballot: Ballot, bench: Bench) -> Vote:
         if self._cancel.requested:
             return Vote(judge=bench.name, answer=NONE, reason=_STOPPED)
         calls: list[Call] = []
-        means = Means(lambda question: bench.ask(question, number, calls), self._embed)
-        vote = _answered(criterion, material, means)
+        means = Means(
+            lambda question: bench.ask(ballot.put(question), ballot.number, calls),
+            self._embed,
+            lambda questions: bench.ask_all([ballot.put(each) for each in questions], ballot.number, calls),
+        )
+        vote = _answered(ballot.criterion, ballot.material, means)
         return msgspec.structs.replace(vote, judge=bench.name, calls=tuple(calls))
 
     def _measured(self, criterion: Criterion, material: Material, metric: Metric) -> Vote:
         """A metric that no judge is asked for."""
-        vote = _answered(criterion, material, Means(_nobody, self._embed))
+        vote = _answered(criterion, material, Means(_nobody, self._embed, _nobody))
         return msgspec.structs.replace(vote, judge="embeddings" if metric.by == EMBEDDINGS else "")
 
     def _embed(self, texts: Sequence[str]) -> list[list[float]]:
@@ -200,7 +218,7 @@ def _answered(criterion: Criterion, material: Material, means: Means) -> Vote:
 def _score(criterion: Criterion, material: Material, means: Means) -> Measured:
     metric = metric_of(criterion)
     if metric is None:
-        return rating(means.ask, criterion.text, criterion.steps, blocks_of(material), criterion.scale or (1, 5))
+        return rating(means, criterion.text, criterion.steps, blocks_of(material), criterion.scale or (1, 5))
     missing = [name for name in metric.needs if getattr(material, name) is None]
     if missing:
         words = " and ".join(name.replace("_", " ") for name in missing)
@@ -218,15 +236,5 @@ def question_of(criterion: Criterion, material: Material) -> Question:
     )
 
 
-def _put_answer(bench: Bench, question: Question, number: int, place: int, came: Came) -> None:
-    calls: list[Call] = []
-    try:
-        said = bench.ask(question, number, calls)
-        vote = Vote(judge=bench.name, answer=said["answer"], reason=said["reason"])
-    except (NoVerdictError, JudgeFaultError) as error:
-        vote = Vote(judge=bench.name, answer=NONE, reason=str(error))
-    came.put((place, msgspec.structs.replace(vote, calls=tuple(calls))))
-
-
-def _nobody(_question: Question) -> dict[str, Any]:
+def _nobody(_asked: Question | Sequence[Question]) -> Any:
     raise NoVerdictError("this metric asks no judge")

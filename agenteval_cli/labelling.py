@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -15,6 +15,7 @@ from agenteval_cli.material import Material, material_of
 from agenteval_cli.metrics.interface import JUDGE
 from agenteval_cli.records import AttemptRecord
 from agenteval_cli.store import Run, Transcripts
+from agenteval_cli.transcript import ReasoningStep
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -38,33 +39,33 @@ def items_of(run: Run, cases: Mapping[str, Case]) -> list[Item]:
 
 
 def entry_of(item: Item, label: str, run_id: str, by: str) -> dict[str, Any]:
-    """The label as an entry of labels/*.yaml."""
+    """The label as an entry of labels/*.yaml. That there were no calls is not that nobody knows of any."""
     material = item.material
     criterion = item.criterion
     given: dict[str, Any] = {
-        "criterion": criterion.text,
+        "criterion": criterion.text or None,
         "metric": criterion.metric,
-        "steps": list(criterion.steps),
-        "scale": criterion.scale and list(criterion.scale),
+        "steps": list(criterion.steps) or None,
+        "scale": _list(criterion.scale),
         "threshold": criterion.threshold,
-        "options": criterion.options,
+        "options": criterion.options or None,
         "label": label,
-        "by": by,
+        "by": by or None,
         "run": run_id,
         "case": item.case,
         "attempt": item.attempt,
-        "conversation": [{"role": role, "content": text} for role, text in material.before],
-        "input": material.input,
+        "conversation": [{"role": role, "content": text} for role, text in material.before] or None,
+        "input": material.input or None,
         "output": material.output,
         "expected_output": material.expected_output,
-        "context": material.context and list(material.context),
-        "retrieval_context": material.retrieval_context and list(material.retrieval_context),
-        "turns": [{"user": user, "output": output} for user, output in material.turns] if criterion.metric else [],
-        "tool_calls": [_call(call) for call in material.tool_calls or ()],
-        "reasoning": [{"type": step.type, "content": step.content} for step in material.reasoning or ()],
+        "context": _list(material.context),
+        "retrieval_context": _list(material.retrieval_context),
+        "turns": [{"user": user, "output": output} for user, output in material.turns if criterion.metric] or None,
+        "tool_calls": None if material.tool_calls is None else [_call(call) for call in material.tool_calls],
+        "reasoning": None if material.reasoning is None else [_step(step) for step in material.reasoning],
         "state": material.state,
     }
-    return {key: value for key, value in given.items() if value not in (None, [], "", {}) or key == "output"}
+    return {key: value for key, value in given.items() if value is not None}
 
 
 def words_of(criterion: Criterion) -> str:
@@ -100,6 +101,14 @@ def _items(transcripts: Transcripts, attempt: AttemptRecord, case: Case | None) 
 def _is_judged(criterion: Criterion) -> bool:
     metric = metric_of(criterion)
     return metric is None or metric.by == JUDGE
+
+
+def _list(values: Sequence[Any] | None) -> list[Any] | None:
+    return None if values is None else list(values)
+
+
+def _step(step: ReasoningStep) -> dict[str, str]:
+    return {"type": step.type, "content": step.content}
 
 
 def _call(call: Any) -> dict[str, Any]:

@@ -19,6 +19,8 @@ from agenteval_cli.judgement import ANSWERS
 from agenteval_cli.material import Block, cut
 
 RECIPE = 1  # raise it with every change of wording: earlier calibrations and cached answers are of another judge then
+RATING = "rating"
+WEIGHTS = "weights"  # beside a rating: the probability of each that there might have been
 BESIDE = frozenset({"model", "usage", "cost"})  # what a command may say of itself beside its answer
 
 # Nothing in it is random, so that servers can keep what they made of it for the next question.
@@ -40,12 +42,16 @@ class NoVerdictError(Exception):
     """What came is no answer to the question; the message says why."""
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What to decide, the evidence in named blocks, and each key of the answer with its JSON Schema and its words."""
+class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What to decide, the evidence in named blocks, and each key of the answer with its JSON Schema and its words.
+
+    `scale` is that of its rating, whose probabilities are asked for where a judge can tell them.
+    """
 
     task: str
     blocks: tuple[Block, ...]
     keys: dict[str, tuple[dict[str, Any], str]]
+    scale: tuple[int, int] | None = None
 
     @property
     def digest(self) -> str:
@@ -56,7 +62,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 class Prompt(msgspec.Struct, frozen=True):
     """A question as it is put: two messages, the schema of the answer, and the nonce that it must repeat.
 
-    `task` and `blocks` are the same once more in parts, for judges that are no language models.
+    `task` and `blocks` are the same once more in parts, for judges that are no language models. `scale` says that the
+    probabilities of the rating's tokens are wanted.
     """
 
     system: str
@@ -65,6 +72,7 @@ class Prompt(msgspec.Struct, frozen=True):
     nonce: str
     task: str
     blocks: tuple[Block, ...]
+    scale: tuple[int, int] | None = None
 
 
 def prompt_for(question: Question, code: str, nonce: str) -> Prompt:
@@ -78,6 +86,7 @@ def prompt_for(question: Question, code: str, nonce: str) -> Prompt:
         nonce=nonce,
         task=question.task,
         blocks=question.blocks,
+        scale=question.scale,
     )
 
 
@@ -103,6 +112,15 @@ def verdict_keys() -> dict[str, tuple[dict[str, Any], str]]:
     return {
         "reason": ({"type": "string"}, "one or two sentences that name the evidence"),
         "answer": ({"enum": list(ANSWERS)}, f"one of {', '.join(ANSWERS)}"),
+    }
+
+
+def rating_keys(scale: tuple[int, int]) -> dict[str, tuple[dict[str, Any], str]]:
+    """The keys of an answer that rates. The reason comes first, so that the rating follows from it."""
+    low, high = scale
+    return {
+        "reason": ({"type": "string"}, "what each step found, in short"),
+        RATING: ({"type": "integer", "minimum": low, "maximum": high}, f"a whole number from {low} to {high}"),
     }
 
 

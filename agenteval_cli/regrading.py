@@ -10,7 +10,8 @@ import os
 import secrets
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from itertools import islice
 
 import msgspec
 from msgspec.structs import replace
@@ -23,7 +24,7 @@ from agenteval_cli.config import DEFAULT_CONCURRENCY
 from agenteval_cli.criteria import criteria_of
 from agenteval_cli.endings import Answered, Facts
 from agenteval_cli.forked import each, pieces_of
-from agenteval_cli.graded_answers import Ask, Asked, Given, GradeOrder, Kept, graded_records
+from agenteval_cli.graded_answers import Ask, Asked, Given, GradeOrder, Hands, Kept, graded_records
 from agenteval_cli.grading import asked_of
 from agenteval_cli.judgement import Judgement
 from agenteval_cli.judging import Judges
@@ -33,6 +34,8 @@ from agenteval_cli.process import Cancel, Processes
 from agenteval_cli.records import FINISHED, INTERRUPTED, AttemptRecord, RunRecord
 from agenteval_cli.redaction import Redactor
 from agenteval_cli.run_writer import RunWriter
+from agenteval_cli.signals import signals_cancel
+from agenteval_cli.store import Transcripts
 from agenteval_cli.summary import RunSummary, Sums
 from agenteval_cli.transcript import Transcript
 from agenteval_cli.trying import now
@@ -40,6 +43,7 @@ from agenteval_cli.watching import Watcher
 
 _PROGRAMS = frozenset({"code", "command"})
 _AT_ONCE = 200  # attempts that are held while they are written
+_LOOK = 0.1  # seconds between looks at whether a signal came
 _WORTH_SHARING = 5  # pieces of so many attempts: from here on it takes longer than starting processes
 
 
@@ -64,7 +68,7 @@ class Graded(msgspec.Struct, frozen=True):
 
 
 def grade(order: GradeOrder, watcher: Watcher) -> Graded:
-    """Grade every answer and write the run; its status is interrupted where Ctrl-C stopped it.
+    """Grade every answer and write the run; its status is interrupted where a signal stopped it.
 
     Each attempt is on disk before the watcher hears of it. Raises IncompleteError where the run cannot be written.
     """
@@ -72,23 +76,22 @@ def grade(order: GradeOrder, watcher: Watcher) -> Graded:
     sums = Sums()
     changed: list[Change] = []
     before = {_key(item.attempt): item.attempt for item in order.items if isinstance(item, Kept)}
-    status = FINISHED
+    cancel = Cancel()
     try:
-        watcher.start(order.record)
-        try:
-            with contextlib.closing(_graded(order, watcher)) as batches:
+        with signals_cancel(cancel):
+            watcher.start(order.record)
+            with contextlib.closing(_graded(order, watcher, cancel)) as batches:
                 for attempt in (attempt for batch in batches for attempt in writer.append(batch)):
                     sums.add(attempt)
                     changed += _changes(attempt, before)
                     watcher.attempt(attempt)
-        except KeyboardInterrupt:
-            status = INTERRUPTED
-        ended = replace(order.record, status=status, finished_at=now())
-        summary = sums.summary(ended)
-        ended = replace(ended, counts=summary.statuses)
-        writer.replace(ended)
+            ended = replace(order.record, status=INTERRUPTED if cancel.requested else FINISHED, finished_at=now())
+            summary = sums.summary(ended)
+            ended = replace(ended, counts=summary.statuses)
+            writer.replace(ended)
     finally:
         watcher.close()
+        cancel.close()
         writer.close()
     places = {planned.case: place for place, planned in enumerate(order.record.plan)}
     changed.sort(key=lambda change: (places[change.case], change.attempt, change.retry))
@@ -108,19 +111,28 @@ def _changes(attempt: AttemptRecord, before: dict[tuple[str, int, int], AttemptR
 # ---- in processes, which are quick, or in threads, where somebody is asked
 
 
-def _graded(order: GradeOrder, watcher: Watcher) -> Generator[list[Records]]:
-    """The records of every answer, a batch at a time, in any order: many are shared out among processes."""
+def _graded(order: GradeOrder, watcher: Watcher, cancel: Cancel) -> Generator[list[Records]]:
+    """The records of every answer, a batch at a time, in any order, until a signal comes."""
+    run = next((item.run for item in order.items if isinstance(item, Kept)), None)
     redactor = Redactor((*order.court.secrets, *order.secrets), order.redact)
-    if any(map(_asks, {item.loaded.case.id: item.loaded.case for item in order.items}.values())):
-        yield from _asked_for(order, redactor, watcher)
-        return
+    asks = any(map(_asks, {item.loaded.case.id: item.loaded.case for item in order.items}.values()))
+    with contextlib.closing(Transcripts(run)) if run else contextlib.nullcontext() as transcripts:
+        hands = Hands(redactor, _nobody, transcripts)
+        for batch in _asked_for(order, hands, watcher, cancel) if asks else _shared_out(order, hands):
+            if cancel.requested:
+                return
+            yield batch
+
+
+def _shared_out(order: GradeOrder, hands: Hands) -> Iterator[list[Records]]:
+    """Where nobody is asked; many are shared out among processes."""
     pieces = pieces_of(order.items, _AT_ONCE)
     if len(pieces) < _WORTH_SHARING:
-        yield from ([graded_records(order, redactor, _nobody, item) for item in piece] for piece in pieces)
+        yield from ([graded_records(order, hands, item) for item in piece] for piece in pieces)
         return
 
     def work(piece: Sequence[Kept | Given]) -> bytes:
-        return msgspec.json.encode([graded_records(order, redactor, _nobody, item) for item in piece])
+        return msgspec.json.encode([graded_records(order, hands, item) for item in piece])
 
     decode = msgspec.json.Decoder(list[Records]).decode
     yield from (decode(raw) for _, raw in each(pieces, work, _nothing))
@@ -132,46 +144,55 @@ def _asks(case: Case) -> bool:
     return bool(criteria_of(case.data)) or any(check.kind in _PROGRAMS for check, _ in asked_of(case, blank))
 
 
-def _asked_for(order: GradeOrder, redactor: Redactor, watcher: Watcher) -> Iterator[list[Records]]:
+def _asked_for(order: GradeOrder, hands: Hands, watcher: Watcher, cancel: Cancel) -> Iterator[list[Records]]:
     """In threads, with programs and judges at hand; nothing of them is left running."""
-    cancel = Cancel()
     guardian = Guardian(f"TRACEPARENT=00-{secrets.token_hex(8)}")  # before any thread: it forks
     adopt_orphans()
     processes = Processes(guardian, cancel)
-    judges = Judges(order.court, processes, redactor)
+    judges = Judges(order.court, processes, hands.redactor)
     try:
         agents = {planned.case: planned.agent for planned in order.record.plan}
-        ask = _asking(order, processes, judges)
+        asking = replace(hands, ask=_asking(order, processes, judges))
 
         def work(item: Kept | Given) -> Records:
             watcher.began(item.loaded.case.id, item.number, agents[item.loaded.case.id])
-            return graded_records(order, redactor, ask, item)
+            return graded_records(order, asking, item)
 
         threads = order.concurrency or DEFAULT_CONCURRENCY
         with ThreadPoolExecutor(threads) as pool:
             try:
-                yield from _in_order(pool, work, order.items, 2 * threads)
+                yield from _in_order(pool, work, order.items, 2 * threads, cancel)
             except BaseException:
                 cancel.request()
                 raise
+            finally:
+                pool.shutdown(cancel_futures=True)
     finally:
         judges.close()
         processes.sweep()
         guardian.dismiss()
-        cancel.close()
 
 
 def _in_order(
-    pool: ThreadPoolExecutor, work: Callable[[Kept | Given], Records], items: Sequence[Kept | Given], at_once: int
+    pool: ThreadPoolExecutor,
+    work: Callable[[Kept | Given], Records],
+    items: Sequence[Kept | Given],
+    at_once: int,
+    cancel: Cancel,
 ) -> Iterator[list[Records]]:
-    """What the work gives for each item, in order, while only so many are begun and not yet written."""
+    """What the work gives for each item, in order, while only so many are begun and not yet written.
+
+    What ends after a request to stop may have ended by it, and is not given.
+    """
     begun: deque[Future[Records]] = deque()
-    for item in items:
-        begun.append(pool.submit(work, item))
-        if len(begun) == at_once:
+    left = iter(items)
+    while not cancel.requested:
+        begun.extend(pool.submit(work, item) for item in islice(left, at_once - len(begun)))
+        if not begun:
+            return
+        wait([begun[0]], timeout=_LOOK)
+        if begun[0].done() and not cancel.requested:
             yield [begun.popleft().result()]
-    while begun:
-        yield [begun.popleft().result()]
 
 
 def _asking(order: GradeOrder, processes: Processes, judges: Judges) -> Ask:

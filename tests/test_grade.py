@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import signal
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from build import attempt
 from conftest import Repo
+from desk import CASE as TWO_ATTEMPTS
 from desk import Desk, cases, until, written
 from jsonschema import Draft202012Validator
 from judge_programs import HEAD, LAST_WORD, says
@@ -65,6 +67,11 @@ def statuses(repo: Repo) -> list[str]:
     return [line["status"] for line in repo.attempts()]
 
 
+def transcripts(repo: Repo) -> list[dict[str, Any]]:
+    lines = (repo.runs()[-1] / "transcripts.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
 def refused(repo: Repo, *arguments: str) -> str:
     """What a command says that was asked wrongly, and makes no run."""
     before = len(repo.runs())
@@ -107,6 +114,24 @@ def test_a_graded_run_is_a_run_like_any_other(repo: Repo, desk: Desk) -> None:
     assert again["graded_from"] == facts["run"]
     assert {line["reused_from"] for line in repo.attempts()} == {first}
     assert desk.calls == []
+
+
+def test_only_cases_of_which_an_attempt_did_not_pass_are_graded(repo: Repo) -> None:
+    """With all their attempts: a rate is one of all of them."""
+    cases(repo, 2)
+    last_is_wrong = 'cat; echo >> "$DESK/calls"; [ "$(wc -l < "$DESK/calls")" -lt 4 ] || echo oops'
+    Desk(repo, last_is_wrong, config="concurrency: 1")
+    for name in ("case-1", "case-2"):
+        repo.case(name, TWO_ATTEMPTS.replace("{contains: hello}", "{not_contains: oops}"))
+    assert repo.run("run").code == 1
+    earlier = repo.runs()[-1].name
+    before = {(line["case"], line["attempt"]): line["status"] for line in repo.attempts()}
+    assert sorted(before.values()) == ["failed", "passed", "passed", "passed"]
+    ((wrong, _),) = [key for key, status in before.items() if status == "failed"]
+    (right,) = {"case-1", "case-2"} - {wrong}
+    assert "every attempt of run" in refused(repo, "--run", "latest", "--failed", "--case", right)
+    assert graded(repo, "--run", "latest", "--failed", code=1)["graded_from"] == earlier
+    assert [(line["case"], line["attempt"]) for line in repo.attempts()] == [(wrong, 1), (wrong, 2)]
 
 
 def test_a_changed_verdict_is_in_the_json_form_too(repo: Repo, desk: Desk) -> None:
@@ -186,6 +211,22 @@ def test_what_is_to_be_masked_now_is_masked_in_the_new_run(repo: Repo) -> None:
     graded(repo, "--run", "latest")
     stored = [path.read_text(encoding="utf-8") for path in repo.runs()[-1].iterdir()]
     assert not any(SECRET in text for text in stored)
+
+
+def test_what_is_to_be_masked_now_is_masked_in_raw_bytes_too(repo: Repo) -> None:
+    """Output that is not UTF-8 is kept in base64, where no pattern would find anything."""
+    program = "cat; printf '\\377 my card is 4111-1111'; printf '\\376 card 4222-2222' >&2"
+    Desk(repo, program)
+    assert repo.run("run").code == 0
+    (kept,) = transcripts(repo)
+    assert b"4111-1111" in base64.b64decode(kept["stdout_base64"])
+    config = (repo.root / "agenteval.yaml").read_text(encoding="utf-8")
+    repo.write("agenteval.yaml", config + 'redact: ["4[0-9]{3}-[0-9]{4}"]\n')
+    graded(repo, "--run", "latest")
+    (kept,) = transcripts(repo)
+    assert base64.b64decode(kept["stdout_base64"]) == b"hello\xff my card is [redacted]"
+    assert base64.b64decode(kept["stderr_base64"]) == b"\xfe card [redacted]"
+    assert (kept["stdout_size"], kept["stderr_size"]) == (27, 16)
 
 
 def test_many_attempts_are_shared_out_and_none_is_lost(repo: Repo) -> None:
@@ -285,6 +326,7 @@ turns:
         (("--recordings", "--tag", "none"), "nothing selected"),
         (("--recordings", "--format", "openai"), "leave it out"),
         (("--recordings", "--match", "exact"), "leave it out"),
+        (("--recordings", "--failed"), "--failed says nothing about answers of no run"),
         (("--dataset", "good.json", "--tag", "none"), "leave it out"),
         (("--dataset", "none.json"), "none.json: No such file"),
         (("--dataset", "good.json", "--match", "exct"), "did you mean 'exact'"),
@@ -364,7 +406,8 @@ def test_programs_are_asked_again(repo: Repo) -> None:
     assert [(item["before"], item["after"]) for item in facts["changed"]] == [("passed", "failed")]
 
 
-def test_ctrl_c_keeps_what_was_graded_and_leaves_nothing_running(repo: Repo) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_keeps_what_was_graded_and_leaves_nothing_running(repo: Repo, number: int) -> None:
     """The second recording's judge never answers."""
     judged_by(
         repo,
@@ -375,11 +418,12 @@ def test_ctrl_c_keeps_what_was_graded_and_leaves_nothing_running(repo: Repo) -> 
     process = repo.start("grade", "--recordings")
     try:
         until(lambda: repo.runs() and written(repo.runs()[-1]) == 1)
-        os.kill(process.pid, signal.SIGINT)
+        os.kill(process.pid, number)
         _, err = process.communicate(timeout=30)
     finally:
         process.kill()
     assert process.returncode == 130, err
+    assert "interrupted; what was graded is kept" in err
     assert json.loads((repo.runs()[-1] / "run.json").read_text())["status"] == "interrupted"
     assert statuses(repo) == ["passed"]
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 from build import case
+from conftest import Repo
+from jsonschema import Draft202012Validator
 from judge_programs import (
     HEAD,
     JSON_SCHEMA,
@@ -26,6 +28,7 @@ from judge_programs import (
     verdict,
 )
 
+from agenteval_cli import schemas
 from agenteval_cli.endings import Answered, Facts
 from agenteval_cli.process import Cancel
 from agenteval_cli.transcript import Transcript
@@ -316,6 +319,23 @@ def test_a_rating_is_weighed_by_how_probable_the_others_were(tmp_path: Path) -> 
     assert found.votes[0].calls[0].weights == pytest.approx(
         {"3": 0.15 / 0.95, "4": 0.5 / 0.95, "5": 0.3 / 0.95}, abs=1e-5
     )
+
+
+def test_a_weighed_rating_is_in_the_record_as_its_schema_says(repo: Repo) -> None:
+    criteria = "criteria: [{text: Is clear., scale: [1, 5]}]"
+    repo.case(
+        "says-hello", f"schema: 1\nid: {{id}}\ntier: smoke\ninput: hello\noutcome: [{{contains: hello}}]\n{criteria}\n"
+    )
+    with Api(lambda request: rated(request, 4, CHANCES)) as api:
+        text = (repo.root / "agenteval.yaml").read_text(encoding="utf-8")
+        repo.write("agenteval.yaml", f"{text}judges: {{default: {{base_url: '{api.url}', model: judge-1}}}}\n")
+        done = repo.run("run")
+    assert done.code == 0, done
+    (attempt,) = repo.attempts()
+    Draft202012Validator(schemas.load("attempt")).validate(attempt)
+    (judgement,) = attempt["judgements"]
+    assert judgement["score"] == pytest.approx(WEIGHED, abs=1e-5)
+    assert list(judgement["votes"][0]["calls"][0]["weights"]) == ["3", "4", "5"]
 
 
 def test_only_ratings_are_asked_for_with_probabilities(tmp_path: Path) -> None:

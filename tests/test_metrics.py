@@ -42,7 +42,8 @@ def asking(*replies: Answers) -> tuple[Callable[[Question], Answers], list[Quest
 
 def measured(name: str, material: Material, *replies: Answers, **options: Any) -> Measured:
     ask, asked = asking(*replies)
-    found = METRICS[name].measure(material, Means(ask, lambda texts: [[1.0]] * len(texts)), options)
+    means = Means(ask, lambda texts: [[1.0]] * len(texts), lambda questions: [ask(each) for each in questions])
+    found = METRICS[name].measure(material, means, options)
     assert len(asked) == len(replies)
     return found
 
@@ -67,6 +68,7 @@ PLAN = {
 }
 CALLS = {"tool_calls": (call("get", id="1"), call("refund", id="1"))}
 TURNS = {"turns": (("Hi", "Hello"), ("Refund?", "Yes"), ("Bye", "Bye"))}
+YES, NO, UNSURE = ({"answer": answer, "reason": f"so {answer}"} for answer in ("yes", "no", "cannot_tell"))
 
 
 @pytest.mark.parametrize(
@@ -110,9 +112,15 @@ TURNS = {"turns": (("Hi", "Hello"), ("Refund?", "Yes"), ("Bye", "Bye"))}
         ("first_wrong_step", CALLS, [verdicts("no", "yes")], 1 / 2),
         ("first_wrong_step", CALLS, [verdicts("yes", "no")], 0),
         ("first_wrong_step", CALLS, [verdicts("no", "no")], 1),
-        ("conversation_coherence", TURNS, [verdicts("yes", "yes", "no")], 2 / 3),
-        ("context_retention", TURNS, [verdicts("yes", "no", "no")], 1 / 3),
-        ("topic_drift", TURNS, [verdicts("no", "yes", "no")], 1 / 3),
+        # each turn is asked about alone
+        ("conversation_coherence", TURNS, [YES, YES, NO], 2 / 3),
+        ("conversation_coherence", TURNS, [YES, UNSURE, NO], 1 / 3),
+        # turns without attrition / turns after a fact: the first turn has none before it and is not counted
+        ("context_retention", TURNS, [items(), items("a"), items(), NO, YES], 1 / 2),
+        ("context_retention", TURNS, [items("a"), items("b"), items(), NO, NO, UNSURE], 2 / 3),
+        # off the topics / dealt with: what the agent declines does not count
+        ("topic_drift", TURNS, [items("refunds"), verdicts("yes", "yes", "no"), verdicts("no", "yes", "yes")], 1 / 2),
+        ("topic_drift", TURNS, [items("refunds"), verdicts("yes", "yes", "yes"), verdicts("no", "no", "no")], 0),
         ("conversation_resolution", TURNS, [items("refund"), verdicts("yes")], 1),
     ],
 )
@@ -137,6 +145,11 @@ def test_scores_are_what_their_authors_define(name: str, keys: Any, replies: Any
         ("trajectory_optimality", {"tool_calls": ()}, []),
         ("first_wrong_step", {}, []),
         ("context_retention", {"turns": (("Hi", "Hello"),)}, []),
+        ("context_retention", TURNS, [items(), items(), items()]),
+        ("topic_drift", TURNS, [items("refunds"), verdicts("no", "no", "no"), verdicts("no", "no", "no")]),
+        ("topic_drift", TURNS, [items()]),
+        ("first_wrong_step", {"tool_calls": tuple(call("get", n=n) for n in range(101))}, []),
+        ("hallucination", {"context": tuple(f"Doc {n}." for n in range(1001))}, []),
         ("retrieval_completeness", {"context": (), "retrieval_context": ()}, []),
     ],
 )
@@ -144,6 +157,54 @@ def test_nothing_to_measure_is_no_score(name: str, keys: Any, replies: Any) -> N
     """all([]) is no pass."""
     with pytest.raises(NotMeasurableError):
         measured(name, material(**keys), *replies)
+
+
+def test_opinions_are_judged_without_the_users_question() -> None:
+    """A question that invites prejudice must not lend it to the answer, nor excuse it."""
+    ask, asked = asking(items("a"), verdicts("no"))
+    means = Means(ask, lambda _: [], lambda questions: [ask(each) for each in questions])
+    METRICS["bias"].measure(material(), means, {})
+    assert [[name for name, _ in question.blocks] for question in asked] == [["answer"], ["items"]]
+
+
+def test_a_turn_is_judged_by_the_ten_turns_that_end_with_it() -> None:
+    ask, asked = asking(*[YES] * 12)
+    means = Means(ask, lambda _: [], lambda questions: [ask(each) for each in questions])
+    turns = tuple((f"say {n}!", f"{n}.") for n in range(12))
+    METRICS["conversation_coherence"].measure(material(turns=turns), means, {})
+    shown = [dict(question.blocks)["conversation"] for question in asked]
+    assert shown[0] == "user: say 0!\n   agent: 0."
+    assert [text.count("user:") for text in shown] == [*range(1, 11), 10, 10]
+    assert shown[11].endswith("agent: 11.")
+    assert "say 2!" in shown[11]
+    assert "say 1!" not in shown[11]
+
+
+def test_facts_are_remembered_over_the_whole_conversation() -> None:
+    ask, asked = asking(items("The order is 5678."), items(), items("It is blue."), NO, NO, NO)
+    means = Means(ask, lambda _: [], lambda questions: [ask(each) for each in questions])
+    METRICS["context_retention"].measure(material(**TURNS), means, {})
+    assert [dict(question.blocks)["facts"] for question in asked[3:]] == [
+        "1. The order is 5678.",
+        "1. The order is 5678.",
+        "1. The order is 5678.\n2. It is blue.",
+    ]
+    assert [dict(question.blocks)["user"] for question in asked[:3]] == ["Hi", "Refund?", "Bye"]
+
+
+@pytest.mark.parametrize("topics", ["refunds", ["refunds"]])
+def test_topics_may_be_given(topics: Any) -> None:
+    found = measured(
+        "topic_drift", material(**TURNS), verdicts("yes", "yes", "no"), verdicts("no", "no", "no"), topics=topics
+    )
+    assert found.score == 0
+
+
+def test_many_items_are_shared_out_among_questions_and_come_back_in_order() -> None:
+    documents = tuple(f"Doc {n}." for n in range(250))
+    parts = [["yes"] * 99 + ["no"], ["no"] * 100, ["yes"] + ["no"] * 49]
+    found = measured("hallucination", material(context=documents), *(verdicts(*part) for part in parts))
+    assert found.score == 100 / 250
 
 
 @pytest.mark.parametrize(
@@ -234,7 +295,7 @@ def test_the_order_of_calls_changes_no_score(order: list[dict[str, int]]) -> Non
 
 
 def embedded(*vectors: list[float]) -> Measured:
-    means = Means(lambda _: {}, lambda _texts: list(vectors))
+    means = Means(lambda _: {}, lambda _texts: list(vectors), lambda _: [])
     return METRICS["semantic_similarity"].measure(material(**EXPECTED), means, {})
 
 

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenteval_cli.cli.console import count, print_json, result, safe, say, table
+from agenteval_cli.cli.console import print_json, result, safe, say, table
 from agenteval_cli.cli.options import Directory, Json, Quiet, Verbose, entered
 from agenteval_cli.errors import ExitCode, IncompleteError, UsageError
+from agenteval_cli.phrases import count
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from agenteval_cli.calibrating import Asked
-    from agenteval_cli.calibration import Calibration
+    from agenteval_cli.calibration import Calibration, Scores
     from agenteval_cli.judge_config import JudgeConfig
     from agenteval_cli.judges import ReadyJudge
     from agenteval_cli.labels import Label
@@ -61,7 +62,7 @@ def command(
     else:
         _print(made, repository.config.judging.min_kappa, verbose=verbose)
         say(f"calibrations/{made.judge}.json has it now; commit it")
-    return ExitCode.OK if made.kappa >= repository.config.judging.min_kappa else ExitCode.FAILURES
+    return ExitCode.FAILURES if made.weak(repository.config.judging.min_kappa) else ExitCode.OK
 
 
 def _chosen(repository: Repository, name: str | None) -> JudgeConfig:
@@ -139,6 +140,8 @@ def _print(made: Calibration, least: float, *, verbose: bool) -> None:
     result(f"kappa      {made.kappa:.2f}, 95 % interval {low:.2f} to {high:.2f}; {may}")
     rows = [(f"people say {label}", *map(str, row.values())) for label, row in made.table.items()]
     table(rows, header=("", "JUDGE YES", "NO", "CANNOT TELL"))
+    for words in _kinds(made, least):
+        result(words)
     for words, (changed, total) in _probes(made):
         if total:
             result(f"{words} {changed} of {total}")
@@ -148,6 +151,30 @@ def _print(made: Calibration, least: float, *, verbose: bool) -> None:
         result(f"{safe(item.place)}: people say {item.label}, the judge {said}: {safe(item.reason)}")
     if len(shown) < len(made.disputed):
         result(f"and {len(made.disputed) - len(shown)} more (--verbose shows all)")
+
+
+def _kinds(made: Calibration, least: float) -> Iterator[str]:
+    """A line for each kind of criterion where there are several, and one for the scores that people gave."""
+    for name, kind in made.kinds.items():
+        low, high = kind.kappa_interval
+        if len(made.kinds) > 1:
+            kappa = f"kappa {kind.kappa:.2f}, {low:.2f} to {high:.2f}" if kind.tells else "all of them one answer"
+            barred = "; may not gate" if name in made.weak(least) else ""
+            yield f"{safe(name)}: {count(kind.labels, 'label')}, agreement {kind.agreement:.0%}, {kappa}{barred}"
+        if kind.scores is not None:
+            yield f"{safe(name)}, {count(kind.scores.items, 'score')}: {_scores(kind.scores)}"
+
+
+def _scores(scores: Scores) -> str:
+    both = (
+        ("Spearman", scores.spearman, scores.spearman_interval),
+        ("Kendall", scores.kendall, scores.kendall_interval),
+    )
+    words = [
+        f"{name} {value:.2f}, {low:.2f} to {high:.2f}" for name, value, (low, high) in both if value is not None
+    ] or ["no correlation, since one gave all the same"]
+    side = f", {abs(scores.bias):.2f} too {'high' if scores.bias > 0 else 'low'}" if abs(scores.bias) >= 0.005 else ""
+    return f"{'; '.join(words)}; off by {scores.error:.2f} of 1{side}"
 
 
 def _probes(made: Calibration) -> list[tuple[str, tuple[int, int]]]:

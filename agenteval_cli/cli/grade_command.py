@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agenteval_cli.cli.console import count, print_json, safe, say
+from agenteval_cli.cli.console import print_json, safe, say
 from agenteval_cli.cli.options import (
     Changed,
     Directory,
@@ -27,6 +27,7 @@ from agenteval_cli.cli.options import (
 )
 from agenteval_cli.cli.run_options import Case, Concurrency
 from agenteval_cli.errors import ExitCode, UsageError
+from agenteval_cli.phrases import count
 
 if TYPE_CHECKING:
     from agenteval_cli.grade_orders import GradeWishes
@@ -66,6 +67,9 @@ def command(
     owner: Owner = None,
     where: Where = None,
     changed: Changed = None,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="Only the cases of the run of which an attempt did not pass.")
+    ] = False,
     ask_again: Annotated[
         bool, typer.Option("--ask-again", help="Ask judges anew, also where the run has their answer.")
     ] = False,
@@ -87,6 +91,7 @@ def command(
     picks = {"--tier": tier, "--case": case, "--tag": tag, "--owner": owner, "--where": where, "--changed": changed}
     _refuse_beside("--dataset", dataset is not None, {**picks, "--format": format})
     _refuse_beside("--run or --recordings", bool(run or recordings), {"--format": format})
+    _refuse_beside("answers of no run", run is None, {"--failed": failed or None})
     _refuse_beside("cases of the repository", dataset is None, {"--match": match, "--criterion": criterion})
     repository = open_repository(entered(directory))
     wishes = GradeWishes(concurrency=concurrency, ask_again=ask_again)
@@ -96,7 +101,7 @@ def command(
     chosen = Picks(tier=tier, case=case, tag=tag, owner=owner, where=where, changed=changed)
     selection = selection_from(repository, loaded, chosen)
     if run is not None:
-        order = _of_run(repository, loaded, selection, run, wishes)
+        order = _of_run(repository, loaded, selection, run, wishes, failed=failed)
     elif transcript:
         order = _of_transcripts(repository, loaded, selection, transcript, format or "auto", wishes)
     else:
@@ -129,8 +134,10 @@ def _loaded(repository: Repository, wanted: Sequence[str]) -> Loaded:
     return loaded
 
 
-def _of_run(repository: Repository, loaded: Loaded, selection: Selection, name: str, wishes: GradeWishes) -> GradeOrder:
-    from agenteval_cli.grade_orders import gone_from, order_of_run
+def _of_run(
+    repository: Repository, loaded: Loaded, selection: Selection, name: str, wishes: GradeWishes, *, failed: bool
+) -> GradeOrder:
+    from agenteval_cli.grade_orders import gone_from, not_passed, order_of_run
     from agenteval_cli.lookup import find_run
     from agenteval_cli.selection import selected
 
@@ -141,6 +148,11 @@ def _of_run(repository: Repository, loaded: Loaded, selection: Selection, name: 
     if gone:
         names = ", ".join([*map(safe, gone[:5]), *["…"] * (len(gone) > 5)])
         say(f"{count(len(gone), 'case')} of the run left out, since no case file has the ID any more: {names}")
+    if failed:
+        open_ones = not_passed(earlier)
+        chosen = [item for item in chosen if item.case.id.casefold() in open_ones]
+        if not chosen:
+            raise UsageError(f"nothing to grade: every attempt of run {earlier.record.id} on the selected cases passed")
     return order_of_run(repository, chosen, earlier, wishes, os.environ, loaded.cases)
 
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenteval_cli.cli.console import coloured, count, indented, result, safe, say
+from agenteval_cli.cli.console import coloured, indented, result, safe, say
 from agenteval_cli.cli.options import Directory, Json, Quiet, Verbose, entered
 from agenteval_cli.errors import ExitCode, UsageError
+from agenteval_cli.phrases import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,13 +107,15 @@ def _entries(path: Path) -> list[dict[str, Any]]:
 
 def _keep(path: Path, entries: list[dict[str, Any]]) -> None:
     from agenteval_cli import writing
+    from agenteval_cli.labels import FORMAT
     from agenteval_cli.yaml_writer import document
 
     path.parent.mkdir(exist_ok=True)
-    writing.replace(path, document({"schema": 1, "labels": entries}).encode())
+    writing.replace(path, document({"schema": FORMAT, "labels": entries}).encode())
 
 
 def _show(item: Item, place: str) -> None:
+    from agenteval_cli.labelling import words_of
     from agenteval_cli.material import blocks_of, cut
 
     result()
@@ -120,7 +123,7 @@ def _show(item: Item, place: str) -> None:
     for name, text in blocks_of(item.material):
         result(f"  {coloured(f'{name}:', 'bold')}")
         result(indented(cut(text, 4000)))
-    result(coloured(f"  {safe(item.criterion.text)}", "bold"))
+    result(coloured(f"  {safe(words_of(item.criterion))}", "bold"))
     result("  y yes   n no   s skip   q stop")
 
 

@@ -7,16 +7,21 @@ import typing
 import msgspec
 
 from agenteval_cli.questions import Prompt
+from agenteval_cli.weighing import Token
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """What a judge said, word for word, and what it used; `cost` is decimal text. What it does not tell is None."""
+    """What a judge said, word for word, and what it used; `cost` is decimal text. What it does not tell is None.
+
+    `tokens` are those of a rating with their probabilities; none where the judge does not tell them.
+    """
 
     text: str
     model: str | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost: str | None = None
+    tokens: tuple[Token, ...] = ()
 
 
 class JudgeFaultError(Exception):

@@ -11,9 +11,9 @@ from agenteval_cli.metrics.words import STATEMENTS, STATEMENTS_TASK
 
 
 def measure(material: Material, means: Means, _options: Mapping[str, Any]) -> Measured:
-    statements = listed(means.ask, STATEMENTS_TASK, [("answer", material.output)], STATEMENTS)
+    statements = listed(means, STATEMENTS_TASK, [("answer", material.output)], STATEMENTS)
     return share(
-        means.ask,
+        means,
         "does the statement answer, or help to answer, what the user asked?",
         statements,
         [("user", material.input)],

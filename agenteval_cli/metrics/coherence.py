@@ -18,14 +18,14 @@ STEPS = (
 
 def measure(material: Material, means: Means, options: Mapping[str, Any]) -> Measured:
     return rating(
-        means.ask, options.get("criterion", CRITERION), options.get("steps", STEPS), [("answer", material.output)]
+        means, options.get("criterion", CRITERION), options.get("steps", STEPS), [("answer", material.output)]
     )
 
 
 METRIC = Metric(
     name="coherence",
     summary="rating from 1 to 5, brought to 0..1",
-    source="Liu et al., G-Eval, arXiv:2303.16634; without token probabilities: ask for several votes instead",
+    source="Liu et al., G-Eval, arXiv:2303.16634",
     threshold=0.7,
     options=("criterion", "steps"),
     measure=measure,

@@ -18,7 +18,7 @@ STEPS = (
 
 def measure(material: Material, means: Means, options: Mapping[str, Any]) -> Measured:
     return rating(
-        means.ask,
+        means,
         options.get("criterion", CRITERION),
         options.get("steps", STEPS),
         [("user", material.input), ("answer", material.output)],
@@ -28,7 +28,7 @@ def measure(material: Material, means: Means, options: Mapping[str, Any]) -> Mea
 METRIC = Metric(
     name="conciseness",
     summary="rating from 1 to 5, brought to 0..1",
-    source="Liu et al., G-Eval, arXiv:2303.16634; without token probabilities: ask for several votes instead",
+    source="Liu et al., G-Eval, arXiv:2303.16634",
     threshold=0.5,
     options=("criterion", "steps"),
     measure=measure,

@@ -12,9 +12,9 @@ from agenteval_cli.metrics.interface import Means, Measured, Metric, decided
 
 def measure(material: Material, means: Means, _options: Mapping[str, Any]) -> Measured:
     documents = material.retrieval_context or ()
-    verdicts = decided(
-        means.ask,
-        "is this document useful for arriving at the reference answer?",
+    (verdicts,) = decided(
+        means,
+        ["is this document useful for arriving at the reference answer?"],
         documents,
         [("user", material.input), ("reference answer", material.expected_output or "")],
     )

@@ -12,9 +12,9 @@ from agenteval_cli.metrics.words import CLAIMS, CLAIMS_TASK
 
 def measure(material: Material, means: Means, _options: Mapping[str, Any]) -> Measured:
     reference = [("answer", material.expected_output or "")]
-    claims = listed(means.ask, CLAIMS_TASK, reference, CLAIMS)
+    claims = listed(means, CLAIMS_TASK, reference, CLAIMS)
     return share(
-        means.ask,
+        means,
         "can the statement be attributed to the documents?",
         claims,
         [("documents", numbered(material.retrieval_context or ()))],

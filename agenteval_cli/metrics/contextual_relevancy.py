@@ -12,9 +12,9 @@ from agenteval_cli.metrics.words import DOCUMENTS_TASK, STATEMENTS
 
 def measure(material: Material, means: Means, _options: Mapping[str, Any]) -> Measured:
     documents = [("documents", numbered(material.retrieval_context or ()))]
-    statements = listed(means.ask, DOCUMENTS_TASK, documents, STATEMENTS)
+    statements = listed(means, DOCUMENTS_TASK, documents, STATEMENTS)
     return share(
-        means.ask,
+        means,
         "is the statement relevant to what the user asked?",
         statements,
         [("user", material.input)],

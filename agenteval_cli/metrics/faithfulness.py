@@ -11,10 +11,10 @@ from agenteval_cli.metrics.words import CLAIMS, CLAIMS_TASK
 
 
 def measure(material: Material, means: Means, _options: Mapping[str, Any]) -> Measured:
-    claims = listed(means.ask, CLAIMS_TASK, [("user", material.input), ("answer", material.output)], CLAIMS)
+    claims = listed(means, CLAIMS_TASK, [("user", material.input), ("answer", material.output)], CLAIMS)
     documents = numbered(material.retrieval_context or ())
     return share(
-        means.ask,
+        means,
         "can the statement be inferred from the documents alone?",
         claims,
         [("documents", documents)],

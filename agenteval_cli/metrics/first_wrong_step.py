@@ -12,11 +12,12 @@ from agenteval_cli.metrics.interface import Means, Measured, Metric, decided, st
 
 def measure(material: Material, means: Means, _options: Mapping[str, Any]) -> Measured:
     steps = steps_of(material)
-    verdicts = decided(
-        means.ask,
-        "given all steps before it, is this step a mistake that the agent could have avoided?",
+    (verdicts,) = decided(
+        means,
+        ["given all steps before it, is this step a mistake that the agent could have avoided?"],
         steps,
         [("user", material.input), ("answer", material.output)],
+        in_order=True,
     )
     wrong = next((index for index, verdict in enumerate(verdicts) if verdict["answer"] != NO), None)
     if wrong is None:

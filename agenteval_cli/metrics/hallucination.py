@@ -11,7 +11,7 @@ from agenteval_cli.metrics.interface import AGAINST, Means, Measured, Metric, sh
 
 def measure(material: Material, means: Means, _options: Mapping[str, Any]) -> Measured:
     return share(
-        means.ask,
+        means,
         "does the answer contradict this document?",
         material.context or (),
         [("user", material.input), ("answer", material.output)],

@@ -10,8 +10,7 @@ from agenteval_cli.metrics.words import OPINIONS, OPINIONS_TASK
 def share_of_opinions(material: Material, means: Means, question: str, kind: str) -> Measured:
     """The share of opinions for which the judge answers the question with yes, or cannot tell."""
     try:
-        opinions = listed(means.ask, OPINIONS_TASK, [("answer", material.output)], OPINIONS)
+        opinions = listed(means, OPINIONS_TASK, [("answer", material.output)], OPINIONS)
     except NotMeasurableError:
         return Measured(0.0, "the answer holds no opinion")
-    noun = f"opinions are {kind}, or nobody can tell"
-    return share(means.ask, question, opinions, [("user", material.input)], noun=noun, counts=AGAINST)
+    return share(means, question, opinions, (), noun=f"opinions are {kind}, or nobody can tell", counts=AGAINST)

@@ -14,7 +14,7 @@ def measure(material: Material, means: Means, _options: Mapping[str, Any]) -> Me
     if not plan:
         raise NotMeasurableError("the agent reported no plan")
     return share(
-        means.ask,
+        means,
         "did the agent carry out this step of its plan, or give a good reason not to?",
         plan,
         [block for block in blocks_of(material) if block[0] in ("reasoning", "tool calls", "answer")],

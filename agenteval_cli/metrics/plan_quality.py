@@ -20,7 +20,7 @@ def measure(material: Material, means: Means, _options: Mapping[str, Any]) -> Me
     plan = [step.content for step in material.reasoning or () if step.type.upper() == "PLAN"]
     if not plan:
         raise NotMeasurableError("the agent reported no plan")
-    return rating(means.ask, CRITERION, STEPS, [("user", material.input), ("plan", numbered(plan))])
+    return rating(means, CRITERION, STEPS, [("user", material.input), ("plan", numbered(plan))])
 
 
 METRIC = Metric(

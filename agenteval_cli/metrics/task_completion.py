@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from agenteval_cli.material import Material, blocks_of
-from agenteval_cli.metrics.interface import Means, Measured, Metric, listed, share
+from agenteval_cli.metrics.interface import Means, Measured, Metric, listed, share, texts_in
 
 TASK = "List what the user wants done or answered: one goal each, so that one can say whether it is reached."
 
 
 def measure(material: Material, means: Means, options: Mapping[str, Any]) -> Measured:
-    goals = options.get("goals") or listed(means.ask, TASK, [("user", material.input)], "goals")
+    goals = texts_in(options, "goals") or listed(means, TASK, [("user", material.input)], "goals")
     return share(
-        means.ask,
+        means,
         "do the evidence and the answer show that this goal is reached? What the agent only says it did is not shown.",
         goals,
         blocks_of(material),

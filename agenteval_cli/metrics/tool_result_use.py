@@ -14,7 +14,7 @@ def measure(material: Material, means: Means, _options: Mapping[str, Any]) -> Me
     if not results:
         raise NotMeasurableError("no tool gave a result")
     return share(
-        means.ask,
+        means,
         "is this result used in the answer, or rightly left out because the user does not need it?",
         results,
         [("user", material.input), ("answer", material.output)],

@@ -11,11 +11,12 @@ from agenteval_cli.metrics.interface import Means, Measured, Metric, share, step
 
 def measure(material: Material, means: Means, _options: Mapping[str, Any]) -> Measured:
     return share(
-        means.ask,
+        means,
         "was this step needed for what the user asked? A repeat, a detour or a result that nothing uses was not.",
         steps_of(material),
         [("user", material.input), ("answer", material.output)],
         noun="steps were needed",
+        in_order=True,
     )
 
 
