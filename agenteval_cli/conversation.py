@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import base64
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
+from agenteval_cli.finding import CheckResult
+from agenteval_cli.phrases import count
 from agenteval_cli.records import TranscriptRecord
+from agenteval_cli.talk import STOPS, Talk
 from agenteval_cli.transcript import ReasoningStep, ToolCall, Transcript
 
 
 class Said(msgspec.Struct, frozen=True):
-    """A message, by whoever its role says."""
+    """A message, by whoever its role says. `turn` counts the user's words from 1 where there are several turns.
+
+    `by` is how the user's words came about, where they are not the case's own.
+    """
 
     role: str
     content: Any
+    turn: int | None = None
+    by: str = ""
 
 
 class Thought(msgspec.Struct, frozen=True):
@@ -32,28 +43,102 @@ class Called(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What a turn ended with; `turn` counts from 1, and is None where there is only one."""
+    """What a turn ended with; `turn` counts from 1, and is None where there is only one.
+
+    `state` is the state at its end where it is not what it was at the end of the turn before, else UNSET.
+    """
 
     transcript: Transcript
     turn: int | None = None
+    state: Any = UNSET
 
 
-Event = Said | Thought | Called | Answer
+class Silence(msgspec.Struct, frozen=True):
+    """A turn without an answer. `printed` is what the agent printed instead, where that is all it printed."""
+
+    turn: int | None = None
+    printed: str = ""
+
+
+class End(msgspec.Struct, frozen=True):
+    """Why a conversation with a simulated user is over, and whether replayed words still fitted, a sentence each."""
+
+    words: tuple[str, ...]
+
+
+Event = Said | Thought | Called | Answer | Silence | End
 
 
 def events_of(record: TranscriptRecord) -> Iterator[Event]:
-    """The request, then what the agent did in each turn."""
-    request = record.request
-    system = Said("system", request.get("system_prompt"))
-    asked = [Said(str(message.get("role")), message.get("content")) for message in request["messages"]]
-    known = [system, *asked] if system.content else asked
-    yield from known
+    """The request, then the user's words and what the agent did turn by turn, and why it is over."""
     turns = record.turns or ((record.transcript,) if record.transcript else ())
-    number = 1
-    for turn, transcript in enumerate(turns, start=1):
-        yield from _told(transcript, known, number)
-        yield Answer(transcript, turn if len(turns) > 1 else None)
-        number += len(transcript.tool_calls or ())
+    words = _words(record.talk)
+    several = max(len(words), len(turns)) > 1 or bool(record.talk and record.talk.user)
+    known = list(_requested(record.request))
+    if known and words and words[0] is not None and _same(known[-1], words[0]):
+        known[-1], words[0] = words[0], None
+    yield from known
+    number, state = 1, UNSET
+    for turn, (said, transcript) in enumerate(zip_longest(words, turns), start=1):
+        at = turn if several else None
+        if said is not None:
+            known.append(said)
+            yield said
+        if transcript is None:
+            yield Silence(at, "" if turns else printed(record, "stdout"))
+        else:
+            yield from _told(transcript, known, number)
+            yield Answer(transcript, at, UNSET if transcript.state == state else transcript.state)
+            state = transcript.state
+            known.append(Said("assistant", transcript.output))
+            number += len(transcript.tool_calls or ())
+    if record.talk is not None and record.talk.user:
+        yield End(tuple(_end(record.talk, len(turns))))
+
+
+def beside_turns(checks: Sequence[CheckResult], events: Iterable[Event]) -> dict[int, list[CheckResult]]:
+    """The checks of each turn that is told of; all others are about the whole."""
+    told = {event.turn for event in events if isinstance(event, Answer | Silence)}
+    found: dict[int, list[CheckResult]] = {}
+    for check in checks:
+        if check.turn is not None and check.turn in told:
+            found.setdefault(check.turn, []).append(check)
+    return found
+
+
+def printed(record: TranscriptRecord, pipe: str) -> str:
+    """What came out of `stdout` or `stderr`, undecodable bytes as U+FFFD."""
+    encoded = getattr(record, f"{pipe}_base64")
+    return getattr(record, pipe) or base64.b64decode(encoded or "").decode("utf-8", "replace")
+
+
+def _requested(request: Mapping[str, Any]) -> Iterator[Said]:
+    """What was said before the first answer."""
+    if request.get("system_prompt"):
+        yield Said("system", request["system_prompt"])
+    for message in request["messages"]:
+        yield Said(str(message.get("role")), message.get("content"))
+
+
+def _words(talk: Talk | None) -> list[Said | None]:
+    """What the user said at each turn; None where it was not recorded, since the request has the first."""
+    if talk is None:
+        return [None]
+    by = "replayed" if talk.replay else f"simulated by {talk.user}" if talk.user else ""
+    return [Said("user", content, turn, by) for turn, content in enumerate(talk.said, start=1)]
+
+
+def _end(talk: Talk, turns: int) -> Iterator[str]:
+    why = "it broke off" if talk.stop is None else f"{STOPS.get(talk.stop, talk.stop)} ({talk.stop})"
+    yield f"the end, after {count(turns, 'answered turn')}: {why}"
+    if talk.stop is None and talk.calls and talk.calls[-1].turn > len(talk.said):
+        yield f"the last reply of {talk.user}: {talk.calls[-1].reply or 'none'}"
+    replay = talk.replay
+    if replay is not None:
+        fitted = "to the end the words fitted what was answered"
+        parted = f"from turn {replay.apart_at} on they may not fit: {replay.why}"
+        told = fitted if replay.apart_at is None else parted
+        yield f"the words of {talk.user} were replayed from run {replay.run}, attempt {replay.attempt}; {told}"
 
 
 def _told(transcript: Transcript, known: Sequence[Said], number: int) -> Iterator[Event]:

@@ -18,7 +18,7 @@ from agenteval_cli.records import RunRecord
 from agenteval_cli.sides import Counts, Known, Side, counts_without, known_cases, origins
 from agenteval_cli.statistics import false_discovery, fisher_drop
 from agenteval_cli.summary import FAILED, INCOMPLETE, PASSED
-from agenteval_cli.totals import Overall, Pair, Shift, mean_rate, overall_of, shifts_of
+from agenteval_cli.totals import Overall, Pair, Shift, counts_of, mean_rates, overall_of, shifts_of
 
 CLASSES = (
     "broke",
@@ -145,14 +145,15 @@ def diff_of(
     rows.sort(key=lambda row: (CLASSES.index(row.change), row.evidence != CONFIRMED, row.id))
     times = Counter(row.change for row in rows)
     gating = [pairs[row.id.casefold()] for row in compared if not row.quarantined]
+    rates = mean_rates(counts_of(gating)) if gating else (None, None)
     return RunDiff(
         base=base.record.id,
         head=head.record.id,
         conditions=tuple(conditions_between(base.record, head.record)),
         counts={name: times[name] for name in CLASSES},
         compared=len(compared),
-        base_rate=mean_rate([pair[0].side for pair in gating]),
-        head_rate=mean_rate([pair[1].side for pair in gating]),
+        base_rate=rates[0],
+        head_rate=rates[1],
         overall=overall_of(gating, len(compared), len(rows), by),
         cases=tuple(rows),
     )

@@ -1,4 +1,4 @@
-"""One case from run to run: where its verdict turned and what changed there, and whether it is flaky. Pure."""
+"""From run to run, one case: where its verdict turned, and whether it is flaky; and the rate of all of them. Pure."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from itertools import groupby, pairwise
 
 import msgspec
 
+from agenteval_cli.records import RunRecord
 from agenteval_cli.statistics import fisher_drop, wilson
-from agenteval_cli.summary import FAILED, INCOMPLETE
+from agenteval_cli.summary import FAILED, INCOMPLETE, RunSummary
 
 BROKE = "broke"
 FIXED = "fixed"
@@ -39,6 +40,41 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def rate(self) -> float:
         return self.passed / self.graded if self.graded else 0.0
+
+
+class RunRate(msgspec.Struct, frozen=True, kw_only=True):
+    """What the cases of a run that gate came to together: `passed` of `graded` attempts of so many `cases`."""
+
+    run: str
+    started_at: str
+    commit: str | None
+    dirty: bool | None
+    cases: int
+    passed: int
+    graded: int
+
+    @property
+    def rate(self) -> float:
+        return self.passed / self.graded if self.graded else 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's, at 95 %."""
+        return wilson(self.passed, self.graded)
+
+
+def rate_of(record: RunRecord, summary: RunSummary) -> RunRate:
+    """A run as one of the rates that others are held against."""
+    gating = [case for case in summary.cases if not case.quarantined]
+    return RunRate(
+        run=record.id,
+        started_at=record.started_at,
+        commit=record.git.commit,
+        dirty=record.git.dirty,
+        cases=len(gating),
+        passed=sum(case.passed for case in gating),
+        graded=sum(case.graded for case in gating),
+    )
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):

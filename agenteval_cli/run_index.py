@@ -12,14 +12,15 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from agenteval_cli.caches import FOLDER, ignored_folder
 from agenteval_cli.errors import UsageError
 from agenteval_cli.outcomes import read_outcomes
 from agenteval_cli.records import FINISHED, RunRecord
-from agenteval_cli.run_history import Point
+from agenteval_cli.run_history import Point, RunRate
 from agenteval_cli.run_review import CaseTotal, LatestResult, Mixed
 from agenteval_cli.sides import Known, known_cases
 from agenteval_cli.statuses import GRADED
@@ -27,6 +28,8 @@ from agenteval_cli.store import RUN, RUN_ID, read_record, run_ids
 
 FILE_NAME = "runs.sqlite"
 INDEX_FORMAT = 1
+_ALIKE = 0.8  # of the cases of two runs, that both must have to be held against each other
+_LOOKED_AT = 200  # runs
 _PATIENCE = 30.0  # seconds to wait for another process that brings the index up to date
 _SCHEMA = """
 CREATE TABLE runs (n INTEGER PRIMARY KEY, id TEXT UNIQUE, stamp TEXT, kept INTEGER, started_at TEXT, commit_id TEXT,
@@ -73,6 +76,10 @@ _RESULTS = """
 SELECT cases.text, passed, graded, latency_ms, cost, tokens
   FROM results JOIN runs ON runs.n = run_n JOIN words cases ON cases.n = case_n WHERE runs.id = ?
 """
+_RUNS_BEFORE = """
+SELECT n, id, started_at, commit_id, dirty FROM runs WHERE kept AND id < ? ORDER BY id DESC LIMIT ?
+"""
+_RATED = "SELECT case_n, agent, passed, graded FROM results WHERE run_n = ? AND NOT quarantined"
 _NEW_RESULT = "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _INTO_GROUPS = """
 INSERT INTO groups SELECT case_n, agent, version, digest, sum(own_passed), sum(own_graded), max(runs.id)
@@ -140,6 +147,24 @@ class Index:
     def results_of(self, run: str) -> tuple[LatestResult, ...]:
         """The cases of one run with what they took."""
         return tuple(LatestResult(*row) for row in self._db.execute(_RESULTS, (run,)))
+
+    def rates_before(self, record: RunRecord, most: int) -> tuple[RunRate, ...]:
+        """The newest runs before that one with the same agents and nearly the same cases, the oldest first.
+
+        Of each only the cases count that are in both, or a case that is new would look like a change.
+        """
+        gating = [planned for planned in record.plan if not planned.quarantined]
+        cases = {self._numbered(planned.case.casefold()) for planned in gating}
+        agents = {self._numbered(planned.agent) for planned in gating}
+        found: list[RunRate] = []
+        for n, *facts in self._db.execute(_RUNS_BEFORE, (record.id, _LOOKED_AT)).fetchall():
+            rows = self._db.execute(_RATED, (n,)).fetchall()
+            both = [row for row in rows if row[0] in cases]
+            if {row[1] for row in rows} == agents and len(both) >= _ALIKE * max(len(rows), len(gating)):
+                found.append(_run_rate(facts, both))
+            if len(found) == most:
+                break
+        return tuple(reversed(found))
 
     def record_of(self, run: str) -> RunRecord:
         """The record of one of the runs, read from its file."""
@@ -214,6 +239,11 @@ class Index:
             added = self._db.execute("INSERT INTO words (text) VALUES (?)", (word,)).lastrowid
             self._numbers[word] = int(added or 0)
         return self._numbers[word]
+
+    def _numbered(self, word: str) -> int | None:
+        """The number of a word, if it has one."""
+        row = self._db.execute("SELECT n FROM words WHERE text = ?", (word,)).fetchone()
+        return None if row is None else int(row[0])
 
     def _forget(self, n: int) -> None:
         self._db.execute("DELETE FROM results WHERE run_n = ?", (n,))
@@ -313,6 +343,19 @@ def _facts(record: RunRecord | None) -> tuple[str, str | None, bool | None, bool
     if record is None:
         return "", None, None, False
     return record.started_at, record.git.commit, record.git.dirty, bool(record.merged)
+
+
+def _run_rate(facts: Sequence[Any], rows: Sequence[tuple[int, int, int, int]]) -> RunRate:
+    run, started_at, commit, dirty = facts
+    return RunRate(
+        run=run,
+        started_at=started_at,
+        commit=commit,
+        dirty=None if dirty is None else bool(dirty),
+        cases=len(rows),
+        passed=sum(passed for _, _, passed, _ in rows),
+        graded=sum(graded for _, _, _, graded in rows),
+    )
 
 
 def _measured(known: Known) -> tuple[object, ...]:

@@ -6,8 +6,10 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
+from operator import attrgetter
 from types import MappingProxyType
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 
@@ -64,39 +66,70 @@ def known_cases(run: AnyRun) -> dict[str, Known]:
         before = row.get(attempt.attempt)
         if before is None or counts_more(attempt, before):
             row[attempt.attempt] = attempt
+    attempts = [_in_order(counted[planned.case], planned.attempts) for planned in run.record.plan]
+    facts = _Facts(list(chain.from_iterable(attempts)))
     never = SKIPPED if run.record.stopped else NEVER_ENDED
-    return {
-        planned.case.casefold(): _known(planned, counted[planned.case], never, run.record.id)
-        for planned in run.record.plan
-    }
+    known, end = {}, 0
+    for planned, own in zip(run.record.plan, attempts, strict=True):
+        begin, end = end, end + len(own)
+        side = facts.side(slice(begin, end), planned, never)
+        known[planned.case.casefold()] = Known(planned, own, side, run.record.id)
+    return known
 
 
-def _known(planned: PlannedCase, counted: Mapping[int, AnyAttempt], never: str, run: str) -> Known:
-    attempts = tuple([counted[number] for number in sorted(counted) if number <= planned.attempts])
-    ended = tuple([(attempt.status, attempt.outcome, attempt.trajectory) for attempt in attempts])
-    tally = _tally(ended, planned.attempts, planned.min_pass_rate, never)
-    side = Side(
-        verdict=tally.verdict,
-        passed=tally.passed,
-        graded=tally.graded,
-        planned=tally.planned,
-        interval=tally.interval,
-        statuses=tally.statuses,
-        outcome=tally.outcome,
-        trajectory=tally.trajectory,
-        reason="" if tally.passed == len(attempts) else _reason(attempts),
-        measures=_measures(attempts),
-        reused=sum([attempt.reused_from is not None for attempt in attempts]),
-        retried=sum([attempt.retry > 0 for attempt in attempts]),
-    )
-    return Known(planned, attempts, side, run)
+def _in_order(counted: Mapping[int, AnyAttempt], planned: int) -> tuple[AnyAttempt, ...]:
+    return tuple([counted[number] for number in sorted(counted) if number <= planned])
+
+
+class _Facts:
+    """The attempts of all cases, one after the other, fact by fact: that is a third of the time of one by one."""
+
+    def __init__(self, attempts: Sequence[AnyAttempt]) -> None:
+        def each(name: str) -> list[Any]:
+            return list(map(attrgetter(name), attempts))
+
+        self.statuses, self.outcomes, self.trajectories = each("status"), each("outcome"), each("trajectory")
+        self.reasons, self.kept_from, self.retries = each("reason"), each("reused_from"), each("retry")
+        self.measures = each("latency_ms"), each("total_tokens"), list(map(_amount, each("cost"))), each("steps")
+
+    def side(self, own: slice, planned: PlannedCase, never: str) -> Side:
+        """One case, whose attempts are `own`."""
+        ended = tuple(self.statuses[own]), tuple(self.outcomes[own]), tuple(self.trajectories[own])
+        tally = _tally(*ended, planned.attempts, planned.min_pass_rate, never)
+        kept_from, retries = self.kept_from[own], self.retries[own]
+        return Side(
+            verdict=tally.verdict,
+            passed=tally.passed,
+            graded=tally.graded,
+            planned=tally.planned,
+            interval=tally.interval,
+            statuses=tally.statuses,
+            outcome=tally.outcome,
+            trajectory=tally.trajectory,
+            reason="" if tally.passed == len(kept_from) else self._reason(own),
+            measures=Measures(*[_mean(values[own]) for values in self.measures]),
+            reused=len(kept_from) - kept_from.count(None),
+            retried=len(retries) - retries.count(0),
+        )
+
+    def _reason(self, own: slice) -> str:
+        """Why the first of them did not pass."""
+        ends = zip(self.reasons[own], self.statuses[own], strict=True)
+        return str(next(reason for reason, status in ends if status != "passed"))
 
 
 @lru_cache(maxsize=1 << 12)
-def _tally(ended: tuple[tuple[str, str, str], ...], planned: int, needed: float, never: str) -> Tally:
-    """Status, outcome and trajectory of each attempt added up; cached, since most cases end in one of a few ways."""
-    counts = Counter(status for status, _, _ in ended)
-    counts[never] += planned - len(ended)
+def _tally(
+    statuses: tuple[str, ...],
+    outcomes: tuple[str, ...],
+    trajectories: tuple[str, ...],
+    planned: int,
+    needed: float,
+    never: str,
+) -> Tally:
+    """How the attempts ended, added up; cached, since most cases end in one of a few ways."""
+    counts = Counter(statuses)
+    counts[never] += planned - len(statuses)
     passed, graded = counts["passed"], sum(counts[status] for status in GRADED)
     return Tally(
         verdict=verdict_of(passed, graded, planned, needed),
@@ -105,52 +138,47 @@ def _tally(ended: tuple[tuple[str, str, str], ...], planned: int, needed: float,
         planned=planned,
         interval=wilson(passed, graded),
         statuses=named(counts),
-        outcome=part_of(outcome for _, outcome, _ in ended),
-        trajectory=part_of(trajectory for _, _, trajectory in ended),
+        outcome=part_of(outcomes),
+        trajectory=part_of(trajectories),
         reason="",
     )
-
-
-def _reason(attempts: Sequence[AnyAttempt]) -> str:
-    return next((attempt.reason for attempt in attempts if attempt.status != "passed"), "")
 
 
 # ---- measures
 
 
 @lru_cache(maxsize=1 << 12)
-def _amount(text: str) -> float | None:
+def _amount(text: str | None) -> float | None:
     try:
-        value = float(text)
+        value = math.nan if text is None else float(text)
     except ValueError:
         return None
     return value if math.isfinite(value) else None
 
 
-_MEASURED: Mapping[str, Callable[[Sequence[AnyAttempt]], list[float | None]]] = MappingProxyType(
+MEASURES = Measures.__struct_fields__
+_MEASURED: Mapping[str, Callable[[AnyAttempt], float | None]] = MappingProxyType(
     {
-        "latency_ms": lambda attempts: [attempt.latency_ms for attempt in attempts],
-        "tokens": lambda attempts: [attempt.total_tokens for attempt in attempts],
-        "cost": lambda attempts: [None if attempt.cost is None else _amount(attempt.cost) for attempt in attempts],
-        "steps": lambda attempts: [attempt.steps for attempt in attempts],
+        "latency_ms": attrgetter("latency_ms"),
+        "tokens": attrgetter("total_tokens"),
+        "cost": lambda attempt: _amount(attempt.cost),
+        "steps": attrgetter("steps"),
     }
 )
-MEASURES = tuple(_MEASURED)
 
 
 def measured(attempts: Sequence[AnyAttempt], name: str) -> list[float] | None:
     """A measure of each attempt; None where one of them did not report it, or there is none."""
-    values = _MEASURED[name](attempts)
-    return None if not values or None in values else cast("list[float]", values)
+    values = list(map(_MEASURED[name], attempts))
+    return cast("list[float]", values) if values and None not in values else None
 
 
-def _measures(attempts: Sequence[AnyAttempt]) -> Measures:
-    means: list[float | None] = []
-    for values_of in _MEASURED.values():
-        values = values_of(attempts)
-        unknown = not values or None in values
-        means.append(None if unknown else sum(cast("list[float]", values)) / len(values))
-    return Measures(*means)
+def _mean(values: Sequence[float | None]) -> float | None:
+    """None where a value is not known, or there is none."""
+    try:
+        return sum(cast("Sequence[float]", values)) / len(values)
+    except (TypeError, ZeroDivisionError):
+        return None
 
 
 # ---- what the attempts of two sides are evidence of

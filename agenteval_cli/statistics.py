@@ -9,7 +9,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import accumulate
 
 import msgspec
 
@@ -48,13 +47,13 @@ def fisher_drop(base_passed: int, base_total: int, head_passed: int, head_total:
 
 def false_discovery(p_values: Sequence[float]) -> list[float]:
     """q-values: p adjusted for the number looked at (Y. Benjamini, Y. Hochberg, 1995), in the order given."""
-    count = len(p_values)
-    adjusted = [1.0] * count
-    least = 1.0
-    for rank, index in enumerate(sorted(range(count), key=lambda i: p_values[i], reverse=True)):
-        least = min(least, p_values[index] * count / (count - rank))
-        adjusted[index] = least
-    return adjusted
+    times = Counter(p_values)
+    count = as_small = len(p_values)
+    least, adjusted = 1.0, {}
+    for p in sorted(times, reverse=True):
+        adjusted[p] = least = min(least, p * count / as_small)
+        as_small -= times[p]
+    return [adjusted[p] for p in p_values]
 
 
 def attempts_to_confirm(compared: int, level: float = _LEVEL) -> int:
@@ -138,14 +137,16 @@ def paired_difference(counts: Sequence[tuple[int, int, int, int]]) -> Difference
     if not counts:
         return None
     size = len(counts)
-    moved = [head / after - base / before for base, before, head, after in counts]
-    step = sum(1 / min(before, after) for _, before, _, after in counts) / size
-    mean = math.fsum(moved) / size
+    alike = Counter(counts).items()  # thousands of cases have but a few different counts
+    moved = [(head / after - base / before, times) for (base, before, head, after), times in alike]
+    step = math.fsum(times / min(before, after) for (_, before, _, after), times in alike) / size
+    total = math.fsum(move * times for move, times in moved)
+    mean = total / size
     if size == 1:
         return Difference(1, mean, -1.0, 1.0, None, None)
     padded = size + 2
-    centre = math.fsum(moved) / padded
-    squares = math.fsum((move - centre) ** 2 for move in (*moved, step, -step))
+    centre = total / padded
+    squares = math.fsum((move - centre) ** 2 * times for move, times in (*moved, (step, 1), (-step, 1)))
     error = math.sqrt(squares) / padded
     reach = student_t(size - 1)
     low, high = centre - reach * error, centre + reach * error
@@ -219,8 +220,11 @@ def rank_sum(base: Sequence[float], head: Sequence[float]) -> float:
 def _doubled_ranks(values: Sequence[float]) -> list[int]:
     """Twice the rank of each value, so that the mean rank of equal ones is whole."""
     times = Counter(values)
-    below = dict(zip(sorted(times), accumulate((times[value] for value in sorted(times)), initial=0), strict=False))
-    return [2 * below[value] + times[value] + 1 for value in values]
+    ranks, below = {}, 0
+    for value in sorted(times):
+        ranks[value] = 2 * below + times[value] + 1
+        below += times[value]
+    return [ranks[value] for value in values]
 
 
 @lru_cache(maxsize=1 << 12)

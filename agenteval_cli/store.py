@@ -15,7 +15,7 @@ import re
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -173,11 +173,37 @@ def read_run(folder: Path) -> Run:
 
 
 def read_transcript(run: Run, attempt: AttemptRecord) -> TranscriptRecord:
-    """The transcript of one attempt of a run."""
-    path = Path(run.folder, TRANSCRIPTS)
-    try:
-        with path.open("rb") as file:
-            file.seek(attempt.transcript.offset)
-            return msgspec.json.decode(file.read(attempt.transcript.length), type=TranscriptRecord)
-    except (OSError, msgspec.DecodeError) as error:
-        raise UsageError(f"{path}: the transcript of {attempt.case} #{attempt.attempt} cannot be read") from error
+    """The transcript of one attempt of a run. Raises UsageError where it cannot be read."""
+    with Transcripts(run) as transcripts:
+        return transcripts.of(attempt)
+
+
+class Transcripts:
+    """The transcripts of a run while many are read, by any number of threads and forks: the file is opened once."""
+
+    def __init__(self, run: Run) -> None:
+        self._path = Path(run.folder, TRANSCRIPTS)
+        self._decode = msgspec.json.Decoder(TranscriptRecord).decode
+        self._fd: int | None = None
+        with contextlib.suppress(OSError):  # what is lost is said of each attempt that it is missed of
+            self._fd = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+
+    def of(self, attempt: AttemptRecord) -> TranscriptRecord:
+        """The transcript of one attempt. Raises UsageError where it cannot be read."""
+        place = attempt.transcript
+        try:
+            return self._decode(os.pread(self._fd, place.length, place.offset) if self._fd is not None else b"")
+        except (OSError, OverflowError, ValueError) as error:
+            what = f"the transcript of {attempt.case} #{attempt.attempt}"
+            raise UsageError(f"{self._path}: {what} cannot be read") from error
+
+    def close(self) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

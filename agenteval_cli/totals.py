@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 
 import msgspec
 
 from agenteval_cli.records import PlannedCase
-from agenteval_cli.sides import MEASURES, Known, Side, measured
+from agenteval_cli.sides import MEASURES, Known, measured
 from agenteval_cli.statistics import (
     Difference,
     attempts_to_confirm,
@@ -22,6 +23,7 @@ from agenteval_cli.statistics import (
 
 NO_VALUE = "(none)"
 Pair = tuple[Known, Known]
+Counts = tuple[int, int, int, int]  # passed and graded before, passed and graded after
 
 
 class Slice(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,27 +76,30 @@ class Overall(msgspec.Struct, frozen=True, kw_only=True):
 
 def overall_of(pairs: Sequence[Pair], compared: int, cases: int, by: Sequence[str]) -> Overall:
     """Add up the pairs that gate; `compared` of all `cases` were compared."""
+    counts = counts_of(pairs)
     return Overall(
         comparable=compared / cases if cases else 0.0,
-        difference=paired_difference([_counts(pair) for pair in pairs]),
-        sight=_sight(pairs, compared),
+        difference=paired_difference(counts),
+        sight=_sight(counts, compared),
         measures=tuple(_shifts_overall(pairs)),
-        slices=tuple(_slices(pairs, by)),
+        slices=tuple(_slices(pairs, counts, by)),
     )
 
 
-def mean_rate(sides: Sequence[Side]) -> float | None:
-    """The mean pass rate over cases; None of none."""
-    return sum(side.rate for side in sides) / len(sides) if sides else None
+def counts_of(pairs: Sequence[Pair]) -> list[Counts]:
+    """What passed and what was graded of each pair, before and after."""
+    return [(base.passed, base.graded, head.passed, head.graded) for base, head in ((b.side, h.side) for b, h in pairs)]
 
 
-def _counts(pair: Pair) -> tuple[int, int, int, int]:
-    base, head = pair[0].side, pair[1].side
-    return base.passed, base.graded, head.passed, head.graded
+def mean_rates(counts: Sequence[Counts]) -> tuple[float, float]:
+    """The mean pass rates over cases before and after; there is a case."""
+    before = sum([base / graded for base, graded, _, _ in counts])
+    after = sum([head / graded for _, _, head, graded in counts])
+    return before / len(counts), after / len(counts)
 
 
-def _sight(pairs: Sequence[Pair], compared: int) -> Sight | None:
-    usual = Counter((base.side.graded, head.side.graded) for base, head in pairs).most_common(1)
+def _sight(counts: Sequence[Counts], compared: int) -> Sight | None:
+    usual = Counter((before, after) for _, before, _, after in counts).most_common(1)
     if not usual:
         return None
     (before, after), _ = usual[0]
@@ -109,12 +114,12 @@ def _sight(pairs: Sequence[Pair], compared: int) -> Sight | None:
 # ---- slices
 
 
-def _slices(pairs: Sequence[Pair], by: Sequence[str]) -> Iterator[Slice]:
+def _slices(pairs: Sequence[Pair], counts: Sequence[Counts], by: Sequence[str]) -> Iterator[Slice]:
     for key in ("tier", "tag", *dict.fromkeys(by)):
-        groups: dict[str, list[Pair]] = defaultdict(list)
-        for pair in pairs:
-            for value in _values(pair[1].planned, key):
-                groups[value].append(pair)
+        groups: dict[str, list[Counts]] = defaultdict(list)
+        for (_, head), own in zip(pairs, counts, strict=True):
+            for value in _values(head.planned, key):
+                groups[value].append(own)
         yield from (_slice(key, value, groups[value]) for value in sorted(groups))
 
 
@@ -127,26 +132,28 @@ def _values(planned: PlannedCase, key: str) -> Iterable[str]:
     return (NO_VALUE if value is None else value if isinstance(value, str) else json.dumps(value),)
 
 
-def _slice(by: str, value: str, pairs: Sequence[Pair]) -> Slice:
-    difference = paired_difference([_counts(pair) for pair in pairs])
-    rates = [mean_rate([pair[side].side for pair in pairs]) for side in (0, 1)]
+def _slice(by: str, value: str, counts: Sequence[Counts]) -> Slice:
+    difference = paired_difference(counts)
+    before, after = mean_rates(counts)
     assert difference is not None  # noqa: S101  # a slice has a case
-    return Slice(by=by, value=value, base_rate=rates[0] or 0.0, head_rate=rates[1] or 0.0, difference=difference)
+    return Slice(by=by, value=value, base_rate=before, head_rate=after, difference=difference)
 
 
 # ---- measures
 
 
 def _shifts_overall(pairs: Sequence[Pair]) -> Iterator[Shift]:
+    means = [(base.side.measures, head.side.measures) for base, head in pairs]
     for name in MEASURES:
-        both = [(getattr(base.side.measures, name), getattr(head.side.measures, name)) for base, head in pairs]
+        value = attrgetter(name)
+        both = [(value(before), value(after)) for before, after in means]
         known = [(before, after) for before, after in both if before is not None and after is not None]
         if known:
             yield Shift(
                 name=name,
                 cases=len(known),
-                base=sum(before for before, _ in known) / len(known),
-                head=sum(after for _, after in known) / len(known),
+                base=sum([before for before, _ in known]) / len(known),
+                head=sum([after for _, after in known]) / len(known),
                 p=signed_rank([after - before for before, after in known]),
             )
 

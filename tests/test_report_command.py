@@ -232,3 +232,10 @@ def test_a_run_without_a_transcript_is_still_told(ran: Repo) -> None:
     (data,) = re.findall(r'id="data">(.*?)</script>', done.out, re.DOTALL)
     events = json.loads(data.splitlines()[0])["attempts"][0]["events"]
     assert events == [{"kind": "note", "text": "its transcript cannot be read"}]
+
+
+def test_the_page_holds_a_run_against_earlier_ones(repo: Repo) -> None:
+    for _ in range(3):
+        repo.run("run")
+    repo.run("report", "--format", "html", "-o", "r.html")
+    assert (repo.root / "r.html").read_text(encoding="utf-8").count('href="#run-') == 3

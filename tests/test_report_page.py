@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 from build import tried
+from dialogues import record_of, simulated
 from selenium.webdriver import Chrome
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from test_reports import HOSTILE, hostile, material
+from test_reports import HOSTILE, conversation, hostile, material, rate
 
 from agenteval_cli.reports import Material, render_of
 
@@ -190,6 +191,42 @@ def test_without_a_script_the_failures_are_there(browser: Chrome, tmp_path: Path
     finally:
         disabled["value"] = False
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", disabled)
+
+
+@pytest.fixture
+def talked(browser: Chrome, tmp_path: Path) -> Chrome:
+    earlier = tuple(rate(number, 10 - number) for number in range(1, 6))
+    return shown(browser, tmp_path, conversation(record_of(simulated()), earlier=earlier))
+
+
+def test_a_conversation_has_the_verdicts_of_each_turn_in_its_margin(talked: Chrome) -> None:
+    talked.find_element(By.CSS_SELECTOR, "a.link").send_keys(Keys.ENTER)
+    failed = talked.find_element(By.CSS_SELECTOR, "dialog ul.margin b.failed")
+    assert failed.accessible_name == "failed"
+    turn = failed.find_element(By.XPATH, "ancestor::div[contains(@class, 'turn')]")
+    assert turn.text.splitlines()[:2] == ["agent (turn 2)", "It was paid."]
+    answer = turn.find_element(By.CSS_SELECTOR, "pre")
+    assert failed.location["x"] > answer.location["x"] + answer.size["width"], "beside it"
+    assert "the user was done" in dialog(talked)
+    assert "Checks of the whole\npassed outcome[0].contains" in dialog(talked)
+
+
+def test_a_tool_call_is_folded_in_and_opens_by_keyboard(talked: Chrome) -> None:
+    talked.find_element(By.CSS_SELECTOR, "a.link").send_keys(Keys.ENTER)
+    call = talked.find_element(By.CSS_SELECTOR, "dialog details.call")
+    assert call.text == '1. get_order({"order_id": "5678"}) → ok'
+    call.find_element(By.CSS_SELECTOR, "summary").send_keys(Keys.ENTER)
+    assert '{"paid": true}' in call.text
+
+
+def test_a_point_of_the_history_leads_to_its_row_by_keyboard(talked: Chrome) -> None:
+    points = talked.find_elements(By.CSS_SELECTOR, "svg a")
+    assert len(points) == 6
+    assert points[1].accessible_name.startswith("20261022T090000.000000Z-0002, 2026-10-22 09:00, commit 222222222222")
+    talked.execute_script("arguments[0].focus()", points[1])
+    talked.switch_to.active_element.send_keys(Keys.ENTER)
+    assert talked.find_element(By.CSS_SELECTOR, "tr:target").text.startswith("20261022T090000.000000Z-0002")
+    assert talked.find_element(By.CSS_SELECTOR, "figure details").get_attribute("open"), "the table has opened"
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from build import Tried, steady, tried
 from build import run as run_of
+from dialogues import CASE, conversed, record_of, script, simulated, told_by
 from hypothesis import given
 from hypothesis import strategies as st
 from junitparser import JUnitXml
@@ -22,9 +23,11 @@ from agenteval_cli.diff import diff_of, gate_failures
 from agenteval_cli.finding import CheckResult
 from agenteval_cli.records import TRANSCRIPT_FORMAT, AttemptRecord, TranscriptRecord
 from agenteval_cli.reports import REPORTS, Material, render_of
+from agenteval_cli.reports.escaping import ascii_json
 from agenteval_cli.reports.github import MOST_OF_A_SUMMARY, job_summary
 from agenteval_cli.reports.interface import Compared
 from agenteval_cli.reports.markdown import MOST
+from agenteval_cli.run_history import RunRate
 from agenteval_cli.summary import summary_of
 from agenteval_cli.transcript import ToolCall, Transcript
 
@@ -423,3 +426,110 @@ def test_no_line_of_any_format_is_a_command_to_a_log_but_our_own(name: str) -> N
     lines = render_of(name)(hostile()).splitlines()
     foreign = [line for line in lines if not re.match(r"::(error|warning|notice) file=cases/", line)]
     assert not [line for line in foreign if re.search(r"^\s*::|##\[", line)]
+
+
+@steady
+@given(
+    st.recursive(st.none() | st.integers() | st.text(st.characters()), st.lists, max_leaves=5), st.sampled_from([0, 2])
+)
+def test_json_is_ascii_and_says_the_same(value: Any, indent: int) -> None:
+    text = ascii_json(value, indent=indent)
+    assert text.isascii()
+    assert json.loads(text) == json.loads(json.dumps(value))
+
+
+# ---- conversations
+
+
+def conversation(record: TranscriptRecord, *, earlier: tuple[RunRate, ...] = ()) -> Material:
+    run = run_of(conversed())
+    return Material(run=run, summary=summary_of(run.record, run.attempts), transcript=told_by(record), earlier=earlier)
+
+
+def test_the_verdicts_of_each_turn_stand_beside_it_in_the_data_of_the_page() -> None:
+    (case,) = embedded(render_of("html")(conversation(record_of(simulated()))))
+    (attempt,) = case["attempts"]
+    assert [
+        (event["who"], [(check["result"], check["name"]) for check in event.get("checks", ())])
+        for event in attempt["events"]
+    ] == [
+        ("user (turn 1, simulated by shopper)", []),
+        ("agent (turn 1)", [("passed", "turns[0].outcome[0].contains")]),
+        ("user (turn 2, simulated by shopper)", []),
+        ("1. get_order", []),
+        ("agent (turn 2)", [("failed", "turns[1].outcome[0].contains")]),
+        ("user (turn 3, simulated by shopper)", []),
+        ("agent (turn 3)", []),
+        ("", []),
+    ]
+    assert attempt["events"][-1]["text"].endswith("the user was done (user_done)")
+    assert [check["name"] for check in attempt["checks"]] == ["outcome[0].contains"]
+
+
+def test_a_failed_conversation_can_be_read_without_a_script() -> None:
+    page = parsed(render_of("html")(conversation(record_of(script()))))
+    assert page.xpath("//div[@class='talk']//*[contains(@class, 'turn')]//b[not(@role)]/text()") == [
+        "user (turn 1)",
+        "agent (turn 1)",
+        "user (turn 2)",
+        "1. get_order",
+        "agent (turn 2)",
+        "user (turn 3)",
+        "agent (turn 3)",
+    ]
+    (failed,) = page.xpath("//ul[@class='margin']/li[b[@aria-label='failed']]")
+    assert "turns[1].outcome[0].contains" in "".join(failed.itertext())
+    assert failed.xpath("../../div/b/text()") == ["agent (turn 2)"]
+
+
+def test_hostile_words_of_a_user_are_text_in_the_page() -> None:
+    page = render_of("html")(conversation(record_of(script((HOSTILE, HOSTILE, HOSTILE)))))
+    assert not SEEN.search(page)
+    assert len(parsed(page).xpath("//script")) == 2
+    assert not parsed(page).xpath("//img")
+
+
+def test_the_check_that_decided_is_named_with_its_turn() -> None:
+    told = conversation(record_of(script()))
+    (failure,) = junit(told)[CASE].findall("failure")
+    assert "check: turns[1].outcome[0].contains (turn 2)" in (failure.text or "").splitlines()
+    assert "turns&#91;1&#93;.outcome&#91;0&#93;.contains (turn 2)" in render_of("markdown")(told)
+    assert "%0Aat turn 2%0A" in render_of("github")(told)
+
+
+# ---- from run to run
+
+
+def rate(number: int, passed: int, graded: int = 10, **changes: Any) -> RunRate:
+    facts: dict[str, Any] = {
+        "run": f"2026102{number}T090000.000000Z-000{number}",
+        "started_at": f"2026-10-2{number}T09:00:00Z",
+        "commit": f"{number}" * 40,
+        "dirty": False,
+        "cases": 5,
+    }
+    return RunRate(**{**facts, **changes}, passed=passed, graded=graded)
+
+
+def test_the_rate_from_run_to_run_is_a_plot_and_a_table() -> None:
+    earlier = (rate(1, 10), rate(2, 7, dirty=True), rate(3, 0, 0, commit=None))
+    page = parsed(render_of("html")(conversation(record_of(script()), earlier=earlier)))
+    (figure,) = page.xpath("//figure[contains(figcaption, 'from run to run')]")
+    assert figure.xpath(".//*[name()='svg']//a/@href") == ["#run-0", "#run-1", "#run-2", "#run-3"]
+    told = figure.xpath(".//*[name()='svg']//title/text()")
+    assert told[1] == (
+        "20261022T090000.000000Z-0002, 2026-10-22 09:00, commit 222222222222 with changes: "
+        "7 of 10 attempts passed, 70% (40% to 89%)"
+    )
+    assert "no commit: 0 of 0 attempts passed, nothing graded" in told[2]
+    assert told[3].startswith("this run, ")
+    rows = figure.xpath(".//tbody/tr")
+    assert [row.get("id") for row in rows] == ["run-0", "run-1", "run-2", "run-3"]
+    words = ["2026-10-22 09:00", "commit 222222222222 with changes", "5", "7/10", "70%", "40% to 89%"]
+    assert rows[1].xpath("td/text()") == words
+
+
+def test_the_only_run_says_that_there_is_no_history_yet() -> None:
+    page = render_of("html")(conversation(record_of(script())))
+    assert "there is no earlier run of the same agents" in page
+    assert 'id="run-0"' not in page

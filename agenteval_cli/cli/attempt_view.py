@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from agenteval_cli.cli.console import coloured, count, lasting, result, safe, table
+from agenteval_cli.cli.checks_view import MOST_OF_A_VALUE, lines_of_checks, margin
+from agenteval_cli.cli.console import coloured, result, safe, table
 from agenteval_cli.cli.conversation_view import lines_of
-from agenteval_cli.cli.values_view import Frame, as_text, block, one_line_json, shortened
-from agenteval_cli.conversation import events_of
-from agenteval_cli.finding import CheckResult
+from agenteval_cli.cli.values_view import Frame, block, shortened
+from agenteval_cli.conversation import beside_turns, events_of, printed
+from agenteval_cli.phrases import count, lasting
 from agenteval_cli.records import AttemptRecord, TranscriptRecord
 from agenteval_cli.statuses import STATUSES
 
 _MOST_ATTEMPTS = 20
 _NARROWEST_REASON, _WIDEST_REASON = 16, 100
-_MOST_OF_A_VALUE = 12
 _HEADER = ("", "ATTEMPT", "STATUS", "DURATION", "COST", "TOKENS")
 
 
@@ -59,13 +57,14 @@ def lines_of_attempt(
     elif raw:
         yield from _printed(record, frame)
         return
-    elif not brief:
-        yield from lines_of(events_of(record), frame)
-        if record.transcript is None:
-            yield from _no_answer(record, frame)
-    yield from _checks(attempt, frame, verbose=verbose)
+    events = [] if record is None or brief else list(events_of(record))
+    beside = beside_turns(attempt.checks, events)
+    yield from lines_of(
+        events, frame, {turn: margin(checks, frame, verbose=verbose) for turn, checks in beside.items()}
+    )
+    yield from lines_of_checks(attempt.checks, beside, frame, verbose=verbose)
     for note in attempt.notes:
-        yield from block(f"note: {note}", 2, frame, most=_MOST_OF_A_VALUE)
+        yield from block(f"note: {note}", 2, frame, most=MOST_OF_A_VALUE)
     if attempt.stderr_tail and (verbose or attempt.status not in ("passed", "failed")):
         yield from _stderr(attempt, record, frame)
 
@@ -83,17 +82,11 @@ def _heading(attempt: AttemptRecord, frame: Frame) -> Iterator[str]:
         how = "its transcript was graded anew" if attempt.regraded else "nothing of it had changed"
         yield f"  kept from run {safe(attempt.reused_from)}: {how}"
     if attempt.reason:
-        yield from block(attempt.reason, 2, frame, most=_MOST_OF_A_VALUE)
+        yield from block(attempt.reason, 2, frame, most=MOST_OF_A_VALUE)
 
 
 def _colour_of(status: str) -> str:
     return "green" if status == "passed" else "yellow" if STATUSES[status].incomplete else "red"
-
-
-def _no_answer(record: TranscriptRecord, frame: Frame) -> Iterator[str]:
-    text = _output(record, "stdout")
-    yield f"  {coloured('agent:', 'bold')} {'printed, which is no answer:' if text else 'printed nothing'}"
-    yield from block(text, 4, frame)
 
 
 def _printed(record: TranscriptRecord, frame: Frame) -> Iterator[str]:
@@ -101,55 +94,10 @@ def _printed(record: TranscriptRecord, frame: Frame) -> Iterator[str]:
     for name in ("stdout", "stderr"):
         size = getattr(record, f"{name}_size")
         yield f"  {coloured(f'{name}, {size:,} bytes:', 'bold')}"
-        yield from block(_output(record, name), 4, Frame(frame.width, full=True))
+        yield from block(printed(record, name), 4, Frame(frame.width, full=True))
 
 
 def _stderr(attempt: AttemptRecord, record: TranscriptRecord | None, frame: Frame) -> Iterator[str]:
-    whole = _output(record, "stderr") if frame.full and record else ""
+    whole = printed(record, "stderr") if frame.full and record else ""
     yield f"  {coloured('stderr:' if whole else 'the end of stderr:', 'bold')}"
     yield from block(whole or attempt.stderr_tail, 4, frame)
-
-
-def _output(record: TranscriptRecord, name: str) -> str:
-    """What came out of one pipe, undecodable bytes as U+FFFD."""
-    encoded = getattr(record, f"{name}_base64")
-    return getattr(record, name) or base64.b64decode(encoded or "").decode("utf-8", "replace")
-
-
-# ---- checks
-
-
-def _checks(attempt: AttemptRecord, frame: Frame, *, verbose: bool) -> Iterator[str]:
-    """Every check with its result; of those that did not hold also what was expected and what there was."""
-    for check in attempt.checks:
-        yield from _check(check, frame)
-        if check.result != "passed" or verbose:
-            yield from _value("expected", check.expected, frame)
-            yield from _value("actual", check.actual, frame)
-    passed = sum(check.result == "passed" for check in attempt.checks)
-    yield f"  {passed} of {len(attempt.checks)} checks passed" if attempt.checks else "  nothing was checked"
-
-
-def _check(check: CheckResult, frame: Frame) -> Iterator[str]:
-    """Its result and its words, which say where expected and actual part."""
-    colour = {"passed": "green", "failed": "red"}.get(check.result, "yellow")
-    warning = " (warning)" if check.severity == "warning" else ""
-    words = f": {check.message}" if check.message else ""
-    name = check.result.replace("_", " ")
-    first, *rest = block(f"{name}{warning} {check.name}{words}", 4, frame, most=_MOST_OF_A_VALUE)
-    yield f"  {coloured(name, colour)}{first.removeprefix('    ').removeprefix(name)}"
-    yield from rest
-    if check.note:
-        yield from block(f"note: {check.note}", 6, frame, most=_MOST_OF_A_VALUE)
-
-
-def _value(name: str, value: Any, frame: Frame) -> Iterator[str]:
-    """On the line of its name where it fits, else below."""
-    if value is None:
-        return
-    line = safe(one_line_json(value))
-    if not (isinstance(value, str) and "\n" in value) and len(line) <= (frame.inside(16) or _WIDEST_REASON):
-        yield f"      {name:8}  {line}"
-    else:
-        yield f"      {name}"
-        yield from block(as_text(value), 8, frame, most=_MOST_OF_A_VALUE)

@@ -2,36 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 
 import msgspec
 
-from agenteval_cli.cli.console import coloured, lasting, safe
+from agenteval_cli.cli.console import coloured, safe
 from agenteval_cli.cli.values_view import Frame, as_text, block, one_line_json, shortened
-from agenteval_cli.conversation import Answer, Called, Event, Said, Thought
+from agenteval_cli.conversation import Answer, Called, End, Event, Said, Silence, Thought
+from agenteval_cli.phrases import lasting
 from agenteval_cli.transcript import ToolCall
 
 _INLINE = 120
 _MOST_OF_A_RESULT = 16
 _MOST_OF_A_STATE = 6
+NO_MARGINS: Mapping[int, Iterable[str]] = MappingProxyType({})
 
 
-def lines_of(events: Iterable[Event], frame: Frame) -> Iterator[str]:
-    """The conversation to be read: turns by role, calls numbered and indented, thoughts dim."""
+def lines_of(events: Iterable[Event], frame: Frame, margins: Mapping[int, Iterable[str]] = NO_MARGINS) -> Iterator[str]:
+    """The conversation to be read: turns by role, calls numbered and indented, thoughts dim.
+
+    `margins` are lines to put under turns, by their number from 1.
+    """
     for event in events:
-        match event:
-            case Said(role="system", content=content) if not frame.full:
-                yield _folded(as_text(content), frame)
-            case Said(role=role, content=content):
-                yield f"  {coloured(f'{safe(role)}:', 'bold')}"
-                yield from block(as_text(content), 4, frame)
-            case Thought(step=step):
-                first, *rest = block(f"{step.type.lower()}: {step.content}", 4, frame)
-                yield from (coloured(line, "dim") for line in (first[2:], *rest))
-            case Called(number=number, call=call):
-                yield from _call(number, call, frame)
-            case Answer():
-                yield from _answer(event, frame)
+        yield from _lines(event, frame)
+        if isinstance(event, Answer | Silence) and event.turn is not None:
+            yield from margins.get(event.turn, ())
+
+
+def _lines(event: Event, frame: Frame) -> Iterator[str]:
+    match event:
+        case Said(role="system", content=content) if not frame.full:
+            yield _folded(as_text(content), frame)
+        case Said(role=role, content=content):
+            yield f"  {coloured(f'{safe(role)}:', 'bold')}{_about(event)}"
+            yield from block(as_text(content), 4, frame)
+        case Thought(step=step):
+            yield from _aside(f"{step.type.lower()}: {step.content}", frame)
+        case Called(number=number, call=call):
+            yield from _call(number, call, frame)
+        case Answer():
+            yield from _answer(event, frame)
+        case Silence():
+            yield from _silence(event, frame)
+        case End(words=sentences):
+            for sentence in sentences:
+                yield from _aside(sentence, frame)
+
+
+def _aside(text: str, frame: Frame) -> Iterator[str]:
+    first, *rest = block(text, 4, frame)
+    yield from (coloured(line, "dim") for line in (first[2:], *rest))
+
+
+def _silence(event: Silence, frame: Frame) -> Iterator[str]:
+    turn = f" (turn {event.turn})" if event.turn else ""
+    words = "printed, which is no answer:" if event.printed else "gave no answer" if turn else "printed nothing"
+    yield f"  {coloured('agent:', 'bold')}{turn} {words}"
+    yield from block(event.printed, 4, frame)
+
+
+def _about(said: Said) -> str:
+    """` (turn 2, simulated by shopper)`"""
+    words = [f"turn {said.turn}"] if said.turn is not None else []
+    words += [safe(said.by)] if said.by else []
+    return f" ({', '.join(words)})" if words else ""
 
 
 def _folded(text: str, frame: Frame) -> str:
@@ -96,6 +131,6 @@ def _answer(answer: Answer, frame: Frame) -> Iterator[str]:
         yield f"  retrieved: {len(transcript.retrieval_context)}"
         for text in transcript.retrieval_context:
             yield from block(f"- {text}", 4, frame, most=3)
-    if transcript.state is not msgspec.UNSET:
+    if answer.state is not msgspec.UNSET:
         yield "  end state:"
-        yield from block(as_text(transcript.state), 4, frame, most=_MOST_OF_A_STATE)
+        yield from block(as_text(answer.state), 4, frame, most=_MOST_OF_A_STATE)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from agenteval_cli.reports import Material
     from agenteval_cli.reports.interface import Compared, FindLine, ReadTranscript
     from agenteval_cli.repository import Repository
+    from agenteval_cli.run_history import RunRate
     from agenteval_cli.store import Run
 
 _LATEST = "latest"
@@ -28,6 +29,7 @@ _RANGE = re.compile(r"(?:(.*[^./])\.\.(?!\.)|\.\.(?![./]))(.*)")
 _PART_OF_A_PATH = re.compile(r"[^.\[\]]+")
 _SUMMARY = "GITHUB_STEP_SUMMARY"
 _EVERY_SECONDS = 1.0
+_EARLIER_RUNS = 29  # with this one a point each
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,16 @@ def _material(repository: Repository, asked: Asked, form: Format, rule: Gate, *,
         prefix="" if prefix == "." else f"{prefix}/",
         transcript=_transcripts_of(run),
         refresh=2 if run.record.status == "running" else None,
+        earlier=_earlier(repository, run) if form is Format.HTML else (),
     )
+
+
+def _earlier(repository: Repository, run: Run) -> tuple[RunRate, ...]:
+    """The newest runs before this one that it can be held against."""
+    from agenteval_cli.run_index import open_index
+
+    with open_index(repository.root, repository.runs) as index:
+        return index.rates_before(run.record, _EARLIER_RUNS)
 
 
 def _compared(repository: Repository, base: str | None, head: Run, rule: Gate) -> Compared:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import html
+import json
 import re
+from typing import Any
+
+import msgspec
 
 from agenteval_cli.escape import for_terminal
 
@@ -13,6 +17,7 @@ _MARKDOWN = re.compile(r"[&<>`*_\[\]|\\~#@:$!{}]|(?<=www)\.")
 # What GitHub takes for a command in a log: `::` at the begin of a line, `##[` anywhere.
 _COMMAND = re.compile(r"^([^\S\n]*)(:)(?=:)|(#)(?=\[)", re.MULTILINE)
 _NOT_IN_A_SCRIPT = re.compile("#(?=\\[)|[<>&\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 _FORMULA = re.compile("[=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]")
 _NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 
@@ -40,6 +45,16 @@ def _without_commands(markup: str) -> str:
 def for_markdown(text: str) -> str:
     """Text for within an HTML element of a Markdown document, where line breaks are its own."""
     return _MARKDOWN.sub(lambda found: f"&#{ord(found[0])};", for_terminal(text))
+
+
+def ascii_json(value: Any, *, indent: int = 0) -> str:
+    """JSON in which everything but ASCII is in JSON's own escapes, a lone surrogate too."""
+    try:
+        raw = msgspec.json.encode(value)
+    except UnicodeEncodeError:  # msgspec writes UTF-8, which cannot carry one
+        return json.dumps(msgspec.to_builtins(value), indent=indent or None)
+    text = (msgspec.json.format(raw, indent=indent) if indent else raw).decode()
+    return text if text.isascii() else _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def escaped_in_json(document: str) -> str:

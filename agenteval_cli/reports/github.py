@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from agenteval_cli.escape import for_github_data, for_github_property
+from agenteval_cli.phrases import count
 from agenteval_cli.reports import markdown
 from agenteval_cli.reports.interface import Material
-from agenteval_cli.reports.words import count, cut, one_line, verdict_of
+from agenteval_cli.reports.words import cut, one_line, verdict_of
 from agenteval_cli.summary import CaseSummary
 
 LEVELS = ("error", "warning", "notice")
@@ -82,6 +83,7 @@ def _annotations(level: str, cases: Sequence[CaseSummary], material: Material) -
 def _message(case: CaseSummary) -> str:
     words = [cut(case.reason, _MOST_OF_A_MESSAGE) or "attempts are missing"]
     check = case.first_failed
+    words += [f"at turn {check.turn}"] if check is not None and check.turn is not None else []
     for name, value in (("expected", check.expected), ("actual", check.actual)) if check else ():
         if value is not None:
             words.append(f"{name}: {cut(one_line(value), _MOST_OF_A_VALUE)}")

@@ -9,13 +9,17 @@ from importlib.resources import files
 
 from agenteval_cli.breakdown import Share, by_tag, by_tier
 from agenteval_cli.diff import MOVED, CaseDiff
+from agenteval_cli.phrases import count
 from agenteval_cli.records import AttemptRecord
+from agenteval_cli.reports.dialogue import dialogue
 from agenteval_cli.reports.escaping import for_html
-from agenteval_cli.reports.interface import Material, by_case
-from agenteval_cli.reports.page_data import as_json, case_data, text
+from agenteval_cli.reports.history_plot import history
+from agenteval_cli.reports.interface import Material, by_case, name_of
+from agenteval_cli.reports.page_data import as_json, case_data, conversation_data, text
 from agenteval_cli.reports.page_table import options, table
 from agenteval_cli.reports.plots import Rate, distribution, rates
-from agenteval_cli.reports.words import about, count, sums_of, verdict_of
+from agenteval_cli.reports.words import about, sums_of, verdict_of
+from agenteval_cli.run_history import rate_of
 from agenteval_cli.store import Run
 from agenteval_cli.summary import CaseSummary
 from agenteval_cli.units import amount
@@ -105,6 +109,7 @@ def _plots(material: Material) -> str:
         moved = [row for row in material.compared.diff.cases if row.change in MOVED][:_MOST_ROWS]
         if moved:
             figures.append(rates("Cases that moved, before (hollow) and after", [_of_case(row) for row in moved]))
+    figures.append(history([*material.earlier, rate_of(material.run.record, material.summary)]))
     took, took_before = _latencies(material.run), _latencies(base) if base else []
     figures.append(distribution("Latency of an attempt", took, took_before, unit=" s"))
     spent, spent_before = _costs(material.run), _costs(base) if base else []
@@ -160,13 +165,16 @@ def _failed_attempts(case: CaseSummary, attempts: Sequence[AttemptRecord], mater
     failed = [attempt for attempt in attempts if attempt.status != "passed"]
     for attempt in failed[:_ATTEMPTS_IN_DETAIL]:
         yield f"<h3>Attempt {attempt.attempt}: {for_html(attempt.status)}</h3><p>{for_html(attempt.reason)}</p>"
-        for check in attempt.checks:
+        record = material.transcript(attempt)
+        told = conversation_data(attempt.checks, record, _MOST_IN_DETAIL)
+        for check in told.whole:
             if check.result != "passed":
-                yield f"<p><b>{for_html(check.name)}</b> {for_html(check.message)}</p>"
+                yield f"<p><b>{for_html(name_of(check))}</b> {for_html(check.message)}</p>"
                 yield from _value("expected", check.expected)
                 yield from _value("actual", check.actual)
-        record = material.transcript(attempt)
-        if record is not None and record.transcript is not None:
+        if record is not None and record.talk is not None:
+            yield from dialogue(told)
+        elif record is not None and record.transcript is not None:
             yield from _value("answer", record.transcript.output)
     if len(failed) > _ATTEMPTS_IN_DETAIL:
         yield f"<p>and {count(len(failed) - _ATTEMPTS_IN_DETAIL, 'more attempt')} that did not pass</p>"

@@ -8,7 +8,9 @@ from collections.abc import Callable
 import msgspec
 
 from agenteval_cli.diff import RunDiff
+from agenteval_cli.finding import CheckResult
 from agenteval_cli.records import AttemptRecord, TranscriptRecord
+from agenteval_cli.run_history import RunRate
 from agenteval_cli.store import Run
 from agenteval_cli.summary import CaseSummary, RunSummary
 
@@ -39,7 +41,8 @@ class Material(msgspec.Struct, frozen=True, kw_only=True):
 
     `line` tells where in a case's file to point; `prefix` is the folder of the cases' repository within that of git,
     empty or with a slash at its end. `transcript` gives None for one that cannot be read. `refresh` is after how many
-    seconds a page should be loaded again, while the run is on.
+    seconds a page should be loaded again, while the run is on. `earlier` are runs before this one of the same agents
+    and nearly the same cases, the oldest first.
     """
 
     run: Run
@@ -49,6 +52,7 @@ class Material(msgspec.Struct, frozen=True, kw_only=True):
     prefix: str = ""
     transcript: ReadTranscript = no_transcript
     refresh: int | None = None
+    earlier: tuple[RunRate, ...] = ()
 
 
 def by_case(run: Run) -> dict[str, list[AttemptRecord]]:
@@ -59,3 +63,8 @@ def by_case(run: Run) -> dict[str, list[AttemptRecord]]:
     for attempts in found.values():
         attempts.sort(key=lambda item: (item.attempt, item.retry))
     return found
+
+
+def name_of(check: CheckResult) -> str:
+    """The name of a check, with the turn of the conversation that it is about."""
+    return check.name if check.turn is None else f"{check.name} (turn {check.turn})"

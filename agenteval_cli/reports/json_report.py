@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
-import msgspec
-
-from agenteval_cli.reports.escaping import escaped_in_json
+from agenteval_cli.reports.escaping import ascii_json, escaped_in_json
 from agenteval_cli.reports.interface import Material
 
 
@@ -22,5 +18,5 @@ def render(material: Material) -> str:
         "diff": compared.diff if compared else None,
         "gate": gate,
     }
-    # What acts on a terminal or a log is in JSON's own escapes, and so is what is no text, as in file names.
-    return escaped_in_json(json.dumps(msgspec.to_builtins(facts), indent=2)) + "\n"
+    # In JSON's own escapes is what acts on a terminal or a log, what is no text, and what a stream may not carry.
+    return escaped_in_json(ascii_json(facts, indent=2)) + "\n"

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 from agenteval_cli.records import AttemptRecord
 from agenteval_cli.reports.escaping import for_xml, xml_for_a_log
-from agenteval_cli.reports.interface import Material, by_case
+from agenteval_cli.reports.interface import Material, by_case, name_of
 from agenteval_cli.reports.words import cut, in_full
 from agenteval_cli.statuses import STATUSES
 from agenteval_cli.summary import CaseSummary
@@ -102,7 +102,7 @@ def _lines(case: CaseSummary, attempts: Sequence[AttemptRecord]) -> Iterator[str
     """Expected and actual of the check that decided, then how each attempt ended."""
     check = case.first_failed
     if check is not None:
-        yield f"check: {check.name}"
+        yield f"check: {name_of(check)}"
         if check.expected is not None:
             yield f"expected: {cut(in_full(check.expected), _MOST)}"
         if check.actual is not None:

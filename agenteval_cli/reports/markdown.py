@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from agenteval_cli.breakdown import Share, by_tag, by_tier
-from agenteval_cli.reports.interface import Material
+from agenteval_cli.phrases import count
+from agenteval_cli.reports.interface import Material, name_of
 from agenteval_cli.reports.markdown_diff import parts_of_diff
 from agenteval_cli.reports.markdown_parts import block, code, fitted, folded, head, row
-from agenteval_cli.reports.words import about, count, in_full, interval, rate, sums_of, verdict_of
+from agenteval_cli.reports.words import about, in_full, interval, rate, sums_of, verdict_of
 from agenteval_cli.summary import CaseSummary, RunSummary
 
 MOST = 65_000
@@ -71,6 +72,7 @@ def _detail(case: CaseSummary) -> str:
     body += f"{code(case.file)}, outcome {case.outcome}, trajectory {case.trajectory}".replace("_", " ")
     body += f"\n\n{block(case.reason or 'attempts are missing')}\n"
     check = case.first_failed
+    body += f"\n{code(name_of(check))}\n" if check is not None and check.turn is not None else ""
     for name, value in (("expected", check.expected), ("actual", check.actual)) if check else ():
         if value is not None:
             body += f"\n{name}\n\n{block(in_full(value))}\n"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agenteval_cli.diff import COMPARED, CaseDiff, RunDiff
+from agenteval_cli.phrases import count
 from agenteval_cli.reports.interface import Compared
 from agenteval_cli.reports.markdown_parts import block, code, fitted, folded, head, row
-from agenteval_cli.reports.words import count
 
 _UNSHOWN = frozenset({"still_passing", "still_failing"})
 _NOT_SELECTED = "not selected"

@@ -76,26 +76,44 @@
   const pre = (name, text) => text === null || text === undefined || text === "" ? null
     : el("div", "", "", el("small", "", name), el("pre", "", text));
 
-  const turn = (event) => {
-    const node = el("div", "turn " + event.kind + " " + (event.status || ""), "", el("b", "", event.who));
-    if (event.kind === "call") {
-      node.append(...[pre("arguments", event.arguments), pre(event.status, event.result)].filter(Boolean));
-      if (event.status === "unknown") node.append(el("small", "", " neither result nor error was reported"));
-    } else {
-      node.append(el("pre", "", event.text));
-    }
+  // A sign that needs no colour, and is read out as the word that it stands for.
+  const sign = (result) => {
+    const node = el("b", result, result === "passed" ? "✓" : result === "failed" ? "✗" : "?");
+    node.setAttribute("role", "img");
+    node.setAttribute("aria-label", result.replace("_", " "));
     return node;
   };
-  const check = (item) => el("li", "", "",
-    el("b", item.result, item.result.replace("_", " ")), el("span", "", " " + item.name + (item.warning ? " (warning)" : "")),
+  const check = (item, mark) => el("li", "", "",
+    mark || el("b", item.result, item.result.replace("_", " ")),
+    el("span", "", " " + item.name + (item.warning ? " (warning)" : "")),
     item.message ? el("div", "", item.message) : null, item.note ? el("small", "", item.note) : null,
     item.result === "passed" ? null : pre("expected", item.expected),
     item.result === "passed" ? null : pre("actual", item.actual));
+  const brief = (text) => {
+    const line = text.replace(/\s+/g, " ");
+    return line.length > 80 ? line.slice(0, 79) + "…" : line;
+  };
+  const call = (event) => {
+    const node = el("details", "turn call " + event.status, "",
+      el("summary", "", "", el("b", "", event.who), el("span", "", "(" + brief(event.arguments) + ") → " + event.status)),
+      pre("arguments", event.arguments), pre(event.status, event.result),
+      event.status === "unknown" ? el("small", "", "neither result nor error was reported") : null);
+    node.open = event.status === "error";
+    return node;
+  };
+  const turn = (event) => {
+    if (event.kind === "call") return call(event);
+    const parts = [event.who ? el("b", "", event.who) : null, el("pre", "", event.text)];
+    if (!event.checks || !event.checks.length) return el("div", "turn " + event.kind, "", ...parts);
+    return el("div", "turn judged " + event.kind, "", el("div", "", "", ...parts),
+      el("ul", "margin", "", ...event.checks.map((item) => check(item, sign(item.result)))));
+  };
   const attempt = (item) => el("div", "attempt", "",
     el("section", "", "", el("h3", "", "Conversation"), ...item.events.map(turn)),
     el("section", "", "", el("h3", item.status, item.status.replace("_", " ")), el("p", "", item.parts),
       el("p", "", item.measured), item.reason ? el("p", "", item.reason) : null,
-      el("h3", "", "Checks"), el("ul", "", "", ...item.checks.map(check)),
+      el("h3", "", item.events.some((event) => event.checks && event.checks.length) ? "Checks of the whole" : "Checks"),
+      el("ul", "", "", ...item.checks.map((each) => check(each))),
       ...item.judgements.map((text) => pre("judgement", text)),
       ...item.notes.map((text) => el("p", "", "note: " + text)), pre("the end of stderr", item.stderr)));
   const change = (item) => item && el("section", "", "", el("h3", "", "Change"),

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from agenteval_cli.conversation import Answer, Called, Said, Thought, events_of
+from agenteval_cli.conversation import Answer, Called, End, Event, Said, Silence, Thought, beside_turns, events_of
 from agenteval_cli.diff import CaseDiff
+from agenteval_cli.finding import CheckResult
+from agenteval_cli.phrases import count
 from agenteval_cli.records import AttemptRecord, TranscriptRecord
 from agenteval_cli.reports.escaping import escaped_in_json
-from agenteval_cli.reports.interface import ReadTranscript
+from agenteval_cli.reports.interface import ReadTranscript, name_of
 from agenteval_cli.reports.markdown_diff import evidence_of
-from agenteval_cli.reports.words import count, in_full, lasting
+from agenteval_cli.reports.words import in_full, lasting
 from agenteval_cli.summary import CaseSummary
 
 _MOST = 8000  # characters of one text; `agenteval show` has the rest
@@ -57,6 +59,7 @@ def _attempt(attempt: AttemptRecord, record: TranscriptRecord | None) -> dict[st
     measured += [f"cost {attempt.cost}"] if attempt.cost is not None else []
     measured += [f"model {attempt.model}"] if attempt.model is not None else []
     measured += [f"kept from run {attempt.reused_from}"] if attempt.reused_from else []
+    told = conversation_data(attempt.checks, record)
     return {
         "number": attempt.attempt,
         "retry": attempt.retry,
@@ -64,51 +67,86 @@ def _attempt(attempt: AttemptRecord, record: TranscriptRecord | None) -> dict[st
         "parts": f"outcome {attempt.outcome}, trajectory {attempt.trajectory}".replace("_", " "),
         "measured": ", ".join(measured),
         "reason": text(attempt.reason),
-        "checks": [
-            {
-                "name": check.name,
-                "result": check.result,
-                "message": text(check.message),
-                "note": check.note,
-                "warning": check.severity == "warning",
-                "expected": None if check.expected is None else text(check.expected),
-                "actual": None if check.actual is None else text(check.actual),
-            }
-            for check in attempt.checks
-        ],
+        "checks": [_check(check, name_of(check), _MOST) for check in told.whole],
         "judgements": [text(msgspec.to_builtins(judgement)) for judgement in attempt.judgements],
         "notes": list(attempt.notes),
         "stderr": attempt.stderr_tail,
-        "events": list(_events(record)) if record else [{"kind": "note", "text": "its transcript cannot be read"}],
+        "events": told.events,
     }
 
 
-def _events(record: TranscriptRecord) -> Iterator[dict[str, Any]]:
-    for event in events_of(record):
-        match event:
-            case Said(role=role, content=content):
-                yield {"kind": "said", "who": role, "text": text(content)}
-            case Thought(step=step):
-                yield {"kind": "thought", "who": step.type.lower(), "text": text(step.content)}
-            case Called(number=number, call=call):
-                returned = call.error if call.status == "error" else call.result
-                yield {
-                    "kind": "call",
-                    "who": f"{number}. {call.name}",
-                    "arguments": "" if call.arguments is None else text(call.arguments),
-                    "status": call.status,
-                    "result": "" if call.status == "unknown" else text(returned),
-                }
-            case Answer(transcript=transcript, turn=turn):
-                who = "agent" if turn is None else f"agent (turn {turn})"
-                words = "(no answer)" if transcript.output is None else text(transcript.output)
-                yield {"kind": "answer", "who": who, "text": words}
-                if transcript.state is not msgspec.UNSET:
-                    yield {"kind": "state", "who": "end state", "text": text(transcript.state)}
-    if record.transcript is None:
-        printed = record.stdout or ""
-        words = f"printed, which is no answer:\n{text(printed)}" if printed else "printed nothing that is an answer"
-        yield {"kind": "answer", "who": "agent", "text": words}
+class Told(msgspec.Struct, frozen=True):
+    """A conversation: its events, of which the end of a turn has the `checks` of that turn, and all other checks."""
+
+    events: list[dict[str, Any]]
+    whole: tuple[CheckResult, ...]
+
+
+def conversation_data(checks: Sequence[CheckResult], record: TranscriptRecord | None, most: int = _MOST) -> Told:
+    """An attempt's conversation with the checks of each turn beside it; texts of at most so many characters."""
+    if record is None:
+        return Told([{"kind": "note", "text": "its transcript cannot be read"}], tuple(checks))
+    events = list(events_of(record))
+    beside = beside_turns(checks, events)
+    told = [data for event in events for data in _event(event, beside, most)]
+    return Told(told, tuple(check for check in checks if check.turn not in beside))
+
+
+def _check(check: CheckResult, name: str, most: int) -> dict[str, Any]:
+    return {
+        "name": name,
+        "result": check.result,
+        "message": text(check.message, most),
+        "note": check.note,
+        "warning": check.severity == "warning",
+        "expected": None if check.expected is None else text(check.expected, most),
+        "actual": None if check.actual is None else text(check.actual, most),
+    }
+
+
+def _event(event: Event, beside: Mapping[int, Sequence[CheckResult]], most: int) -> Iterator[dict[str, Any]]:
+    match event:
+        case Said(role=role, content=content):
+            yield {"kind": "said", "who": role + _about(event), "text": text(content, most)}
+        case Thought(step=step):
+            yield {"kind": "thought", "who": step.type.lower(), "text": text(step.content, most)}
+        case Called(number=number, call=call):
+            returned = call.error if call.status == "error" else call.result
+            yield {
+                "kind": "call",
+                "who": f"{number}. {call.name}",
+                "arguments": "" if call.arguments is None else text(call.arguments, most),
+                "status": call.status,
+                "result": "" if call.status == "unknown" else text(returned, most),
+            }
+        case Answer(transcript=transcript, turn=turn, state=state):
+            words = "(no answer)" if transcript.output is None else text(transcript.output, most)
+            yield _end_of_turn(turn, words, beside, most)
+            if state is not msgspec.UNSET:
+                yield {"kind": "state", "who": "end state", "text": text(state, most)}
+        case Silence(turn=turn, printed=printed):
+            nothing = "(no answer)" if turn else "printed nothing that is an answer"
+            words = f"printed, which is no answer:\n{text(printed, most)}" if printed else nothing
+            yield _end_of_turn(turn, words, beside, most)
+        case End(words=sentences):
+            yield {"kind": "end", "who": "", "text": text("\n".join(sentences), most)}
+
+
+def _end_of_turn(
+    turn: int | None, words: str, beside: Mapping[int, Sequence[CheckResult]], most: int
+) -> dict[str, Any]:
+    """What the agent answered, with the checks of that turn."""
+    data = {"kind": "answer", "who": "agent" if turn is None else f"agent (turn {turn})", "text": words}
+    return (
+        data
+        if turn is None
+        else {**data, "checks": [_check(check, check.name, most) for check in beside.get(turn, ())]}
+    )
+
+
+def _about(said: Said) -> str:
+    words = ([f"turn {said.turn}"] if said.turn is not None else []) + ([said.by] if said.by else [])
+    return f" ({', '.join(words)})" if words else ""
 
 
 def _change(row: CaseDiff) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 
 from agenteval_cli import phrases
-from agenteval_cli.phrases import count as count  # noqa: PLC0414  # as every report says it
 from agenteval_cli.records import RunRecord
 from agenteval_cli.summary import RunSummary
 
