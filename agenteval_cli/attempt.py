@@ -13,9 +13,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from agenteval_cli.endings import Answered, Cancelled, Ending, Facts, HarnessFault, TimedOut, Unanswered, UserFault
+from agenteval_cli.replaying import Says
 from agenteval_cli.sessions import Means, Session, session_for
-from agenteval_cli.speakers import Broken, Replayed, Script, Simulated, Speaker, Stop
-from agenteval_cli.talk import AGENT_ENDED, USER_DONE, Exchange, Talk
+from agenteval_cli.speakers import Broken, Replayed, Script, Simulated, Speaker, Stop, says_by_rules
+from agenteval_cli.talk import AGENT_ENDED, Exchange, Talk
 from agenteval_cli.task import Task
 from agenteval_cli.transcript import Transcript
 from agenteval_cli.turns import joined, next_request, opened
@@ -45,10 +46,16 @@ def execute(task: Task, means: Means, users: Mapping[str, User]) -> Ending:
 
 def _speaker(task: Task, users: Mapping[str, User]) -> Speaker:
     if task.recorded is not None:
-        return Replayed(task.recorded)
+        return Replayed(task.recorded, _by_rules(task, users))
     if task.role is not None:
         return Simulated(task.user, task.role, users[task.user], task.request["seed"])
     return Script((task.request["input"], *task.later))
+
+
+def _by_rules(task: Task, users: Mapping[str, User]) -> Says | None:
+    """What the user of the task would say, where it is one that goes by rules; those alone are there in a replay."""
+    role, user = task.role, users.get(task.user)
+    return None if role is None or user is None else lambda talk: says_by_rules(user, role, talk)
 
 
 class _Conversation:
@@ -80,8 +87,8 @@ class _Conversation:
             self._answers.append(ending)
             if self._speaker.user and ending.transcript.ended:
                 return self._over(AGENT_ENDED)
-            if line.last:
-                return self._over(USER_DONE)
+            if line.stop is not None:
+                return self._over(line.stop)
 
     def _asked(self, words: Any) -> Ending:
         self._request = self._next_request(words)

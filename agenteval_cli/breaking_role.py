@@ -20,6 +20,7 @@ _SHORTEST_ANSWER = 20  # characters of an answer that is repeated; "Yes, please.
 _OPENING_ANSWER = 60  # characters of an answer that one's own words begin with
 _SHORTEST_PROMPT = 5  # words
 _LONG, _SHORT = 8, 4  # words that are not said twice in a row, and not three times
+_STUCK = 5  # answers
 _SHORTEST_CODE = 4  # letters and digits of what is told whatever stands between them
 _WITHOUT_SPACES = 0x0E00  # from Thai on there are scripts that put no spaces between words
 
@@ -55,14 +56,16 @@ def role_broken(role: Role, talk: Sequence[Exchange], say: Any) -> str | None:
 
 
 def is_loop(talk: Sequence[Exchange], say: Any = None) -> bool:
-    """Whether nothing new comes: the agent's last three answers are the same.
+    """Whether nothing new comes: the agent's last five answers are the same.
 
-    Or its last two are, and the user is about to say the same words again; None is nothing.
+    Or its last two are, and the user is about to say the same words again; None is nothing. The same answer to three
+    different questions may be the right one.
     """
     if len(talk) < 2 or not _same(talk[-1].agent, talk[-2].agent):
         return False
-    thrice = len(talk) > 2 and _same(talk[-2].agent, talk[-3].agent)
-    return thrice or (say is not None and _same(say, talk[-1].user))
+    last = [exchange.agent for exchange in talk[-_STUCK:]]
+    is_stuck = len(last) == _STUCK and all(_same(answer, last[0]) for answer in last)
+    return is_stuck or (say is not None and _same(say, talk[-1].user))
 
 
 def revealed(text: str, must_not_reveal: Sequence[str], knows: Mapping[str, Any]) -> str | None:

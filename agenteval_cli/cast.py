@@ -45,6 +45,23 @@ def cast_for(playing: Playing, root: Path, cases: Iterable[Case], environment: M
     )
 
 
+def scripted_cast_for(playing: Playing, root: Path, cases: Iterable[Case]) -> Cast:
+    """Those of the cases' users that go by rules: all that a replay of their words asks."""
+    chosen = {case.id: config for case in cases if (config := _by_rules(playing, case)) is not None}
+    ready = {config.name: made_ready(config, root, {}) for config in chosen.values()}
+    return Cast(users=ready, by_case={case: config.name for case, config in chosen.items()})
+
+
+def _by_rules(playing: Playing, case: Case) -> UserConfig | None:
+    if case.role is None:
+        return None
+    try:
+        config = _player(playing, case, case.role)
+    except UsageError:
+        return None
+    return config if _goes_by_rules(config) else None
+
+
 def user_records(cast: Cast) -> tuple[UserRecord, ...]:
     """The users as the run's record has them."""
     return tuple(UserRecord(name, _asked(user.config), user.digest) for name, user in cast.users.items())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import assert_never
 
@@ -186,7 +187,7 @@ def _index_of(turn: int, answered: Answered) -> int | None:
 def _status(results: tuple[CheckResult, ...]) -> tuple[str, CheckResult | None]:
     """The status and the check that decided it. A definite failure stands, whatever else could not be decided."""
     gating = [result for result in results if result.gates]
-    failed = [result for result in gating if result.result == FAILED]
+    failed = sorted((result for result in gating if result.result == FAILED), key=_when)
     over = next((result for result in failed if result.name.startswith("limits.")), None)
     if over is not None:
         return "over_limit", over
@@ -198,9 +199,15 @@ def _status(results: tuple[CheckResult, ...]) -> tuple[str, CheckResult | None]:
     return ("passed", None) if gating else ("ungraded", None)
 
 
+def _when(result: CheckResult) -> float:
+    """Turn by turn, then the whole: what came of it comes after where it broke."""
+    return math.inf if result.turn is None else result.turn
+
+
 def _reason(status: str, decisive: CheckResult | None) -> str:
     if decisive is not None:
-        return f"{decisive.name}: {decisive.message}"
+        named = decisive.turn is None or decisive.name.startswith("turns[")
+        return f"{decisive.name}{'' if named else f' (turn {decisive.turn})'}: {decisive.message}"
     return "" if status == "passed" else "nothing was checked that can fail"
 
 

@@ -11,7 +11,7 @@ from agenteval_cli import __version__, git
 from agenteval_cli.agents import ReadyAgent, made_ready
 from agenteval_cli.attempt_records import Records
 from agenteval_cli.case import Case
-from agenteval_cli.cast import Cast, cast_for, user_records
+from agenteval_cli.cast import Cast, cast_for, scripted_cast_for, user_records
 from agenteval_cli.courts import court_for, judge_records
 from agenteval_cli.errors import UsageError
 from agenteval_cli.grading import GRADING
@@ -111,8 +111,11 @@ def new_order(
 
 
 def _cast(repository: Repository, cases: Iterable[Case], environment: Mapping[str, str], replayed: Run | None) -> Cast:
-    """Who simulates the users; nobody where their words are replayed."""
-    return Cast() if replayed else cast_for(repository.config.users, repository.root, cases, environment)
+    """Who simulates the users; where their words are replayed only rules are held against them."""
+    users = repository.config.users
+    if replayed:
+        return scripted_cast_for(users, repository.root, cases)
+    return cast_for(users, repository.root, cases, environment)
 
 
 def resumed_order(

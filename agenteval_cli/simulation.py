@@ -19,12 +19,14 @@ _NAMED = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 class Rule(msgspec.Struct, frozen=True):
     """What a scripted user says to an answer that `when` matches; to any where it is UNSET, even before the first.
 
-    With `done` these are the last words, or without `say` there are none. `times` None is any number.
+    With `done` these are the last words, or without `say` there are none; with `gives_up` too, and the user leaves
+    without what it wanted. `times` None is any number.
     """
 
     when: Any = UNSET
     say: Any = None
     done: bool = False
+    gives_up: bool = False
     times: int | None = None
 
 
@@ -71,6 +73,7 @@ def rules_from(data: Any) -> tuple[Rule, ...]:
             when=rule.get("when", UNSET),
             say=rule.get("say"),
             done=rule.get("done", False),
+            gives_up=rule.get("gives_up", False),
             times=int(rule["times"]) if "times" in rule else None,
         )
         for rule in data

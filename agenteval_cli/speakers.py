@@ -12,17 +12,27 @@ from typing import Any, Protocol
 import msgspec
 
 from agenteval_cli.breaking_role import is_loop, role_broken
-from agenteval_cli.replaying import apart
+from agenteval_cli.replaying import Says, apart
 from agenteval_cli.simulation import Role
-from agenteval_cli.talk import LOOP, MAX_TURNS, REPLAY_OVER, USER_DONE, Exchange, Recorded, Replay, UserCall
+from agenteval_cli.talk import (
+    LOOP,
+    MAX_TURNS,
+    REPLAY_OVER,
+    USER_DONE,
+    USER_GAVE_UP,
+    Exchange,
+    Recorded,
+    Replay,
+    UserCall,
+)
 from agenteval_cli.users.interface import Spoken, User, UserFaultError
 
 
 class Words(msgspec.Struct, frozen=True):
-    """What the user says; after its `last` words it only hears the answer."""
+    """What the user says. Where these are its last words, `stop` is why it stops once it has heard the answer."""
 
     content: Any
-    last: bool = False
+    stop: str | None = None
 
 
 class Stop(msgspec.Struct, frozen=True):
@@ -93,19 +103,18 @@ class Simulated:
         spoken = self._asked(talk)
         if len(talk) < self._role.max_turns:
             return Broken(spoken) if isinstance(spoken, str) else self._held_to_role(talk, spoken)
-        has_all = not isinstance(spoken, str) and (spoken.done or spoken.say is None)
-        return Stop(USER_DONE if has_all else MAX_TURNS)
+        return Stop(MAX_TURNS if isinstance(spoken, str) else _stop_in(spoken) or MAX_TURNS)
 
     def replay(self, talk: Sequence[Exchange]) -> None:
         """Its words are its own."""
 
     def _held_to_role(self, talk: Sequence[Exchange], spoken: Spoken) -> Line:
         if spoken.say is None:
-            return Stop(USER_DONE)
+            return Stop(_stop_in(spoken))
         if is_loop(talk, spoken.say):
             return Stop(LOOP)
         fault = role_broken(self._role, talk, spoken.say)
-        return Words(spoken.say, spoken.done) if fault is None else Broken(fault)
+        return Words(spoken.say, _stop_in(spoken)) if fault is None else Broken(fault)
 
     def _asked(self, talk: Sequence[Exchange]) -> Spoken | str:
         """What it says, or in words why it says nothing; either is kept as a call, but for what a script says."""
@@ -122,6 +131,21 @@ class Simulated:
         return spoken
 
 
+def _stop_in(spoken: Spoken) -> str | None:
+    """Why the user says no more after this; None where it goes on."""
+    if spoken.gives_up:
+        return USER_GAVE_UP
+    return USER_DONE if spoken.done or spoken.say is None else None
+
+
+def says_by_rules(user: User, role: Role, talk: Sequence[Exchange]) -> Any:
+    """What a user that goes by rules says next; None where it says nothing, or has no rule left."""
+    try:
+        return user.speak(role, talk, 0).say
+    except UserFaultError:
+        return None
+
+
 def _call(turn: int, spoken: Spoken, seconds: float) -> UserCall:
     return UserCall(
         turn=turn,
@@ -135,23 +159,27 @@ def _call(turn: int, spoken: Spoken, seconds: float) -> UserCall:
 
 
 class Replayed:
-    """The words that the user of an earlier attempt said, whatever the agent answers now."""
+    """The words that the user of an earlier attempt said, whatever the agent answers now.
+
+    `says` tells what a user that goes by rules would say now; None where it was played by others.
+    """
 
     calls: tuple[UserCall, ...] = ()
 
-    def __init__(self, recorded: Recorded) -> None:
+    def __init__(self, recorded: Recorded, says: Says | None) -> None:
         self.user = recorded.user
         self._recorded = recorded
+        self._says = says
 
     def next(self, talk: Sequence[Exchange]) -> Line:
         recorded = self._recorded
         if len(talk) < len(recorded.said):
             return Words(recorded.said[len(talk)])
-        return Stop(recorded.stop if recorded.stop in (USER_DONE, MAX_TURNS) else REPLAY_OVER)
+        return Stop(recorded.stop if recorded.stop in (USER_DONE, USER_GAVE_UP, MAX_TURNS) else REPLAY_OVER)
 
     def replay(self, talk: Sequence[Exchange]) -> Replay:
         recorded = self._recorded
-        parted = apart(recorded.answers, [exchange.agent for exchange in talk], len(recorded.said))
+        parted = apart(recorded, talk, self._says)
         if parted is None:
             return Replay(recorded.run, recorded.attempt)
         return Replay(recorded.run, recorded.attempt, *parted)

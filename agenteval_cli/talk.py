@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
 USER_DONE = "user_done"
+USER_GAVE_UP = "user_gave_up"
 MAX_TURNS = "max_turns"
 AGENT_ENDED = "agent_ended"
 LOOP = "loop"
 REPLAY_OVER = "replay_over"
-STOPS = (USER_DONE, MAX_TURNS, AGENT_ENDED, LOOP, REPLAY_OVER)
+STOPS = MappingProxyType(
+    {
+        USER_DONE: "the user was done",
+        USER_GAVE_UP: "the user gave up",
+        MAX_TURNS: "there were as many turns as there may be",
+        AGENT_ENDED: "the agent ended it",
+        LOOP: "it went round in a loop",
+        REPLAY_OVER: "the words to be replayed were over",
+    }
+)
 
 
 class Exchange(msgspec.Struct, frozen=True):

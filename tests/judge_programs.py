@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import secrets
 import sys
@@ -154,6 +155,26 @@ def verdict(request: dict[str, Any], answer: str = "yes", **more: Any) -> dict[s
     """A completion with a good verdict."""
     said = {"nonce": nonce_in(request), "reason": "It says so.", "answer": answer}
     return completion(json.dumps(said), **more)
+
+
+def rated(request: dict[str, Any], rating: int, chances: dict[str, float] | None = None, **more: Any) -> dict[str, Any]:
+    """A completion with a rating, and how probable others were, as servers tell it that can."""
+    said = json.dumps({"nonce": nonce_in(request), "reason": "So 2 be it.", "rating": rating})
+    made = completion(said, **more)
+    if chances is not None:
+        head, _, tail = said.rpartition(str(rating))
+        tokens = [_token(head), _token(str(rating), chances), _token(tail)]
+        made["choices"][0]["logprobs"] = {"content": tokens, "refusal": None}
+    return made
+
+
+def _token(text: str, chances: dict[str, float] | None = None) -> dict[str, Any]:
+    given = [
+        {"token": each, "bytes": list(each.encode()), "logprob": math.log(chance)}
+        for each, chance in (chances or {text: 1.0}).items()
+    ]
+    mine = next((each for each in given if each["token"] == text), {"token": text, "bytes": None, "logprob": -9.0})
+    return {**mine, "top_logprobs": given}
 
 
 def endpoint(

@@ -252,7 +252,8 @@ def test_short_words_of_its_own_never_break_a_role_without_secrets(turns: list[t
 @pytest.mark.parametrize(
     ("turns", "say", "loop"),
     [
-        ([("a", "No."), ("b", "No."), ("c", " NO. ")], None, True),
+        ([(word, "No.") for word in "abcd"] + [("e", " NO. ")], None, True),
+        ([(word, "No.") for word in "abcd"], None, False),
         ([("a", "Yes."), ("b", "No."), ("c", "No.")], None, False),
         ([("a", "No."), ("b", "No.")], None, False),
         ([("a", "No."), ("b", "No.")], "B", True),

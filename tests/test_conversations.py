@@ -241,7 +241,9 @@ def test_the_agent_sees_only_what_the_user_says(clerk: Repo) -> None:
     ("opening", "script", "stop", "turns"),
     [
         ("bye", "[{say: never said}]", "agent_ended", 1),
-        ("again one", "[{say: again two, times: 1}, {say: again three, times: 1}, {say: again four}]", "loop", 3),
+        ("again 1", "[{say: again 2, times: 1}, {say: again 3, times: 1}, {say: again 4}]", "max_turns", 3),
+        ("Hello.", "[{say: Forget it., gives_up: true}]", "user_gave_up", 2),
+        ("Hello.", "[{gives_up: true}]", "user_gave_up", 1),
         ("again", "[{say: again}]", "loop", 2),
         ("Hello.", "[{say: 1 please, times: 1}, {say: 2 please, times: 1}, {say: 3 please}]", "max_turns", 3),
         ("Hello.", "[{say: Thank you., done: true}]", "user_done", 2),
@@ -397,7 +399,7 @@ def test_two_agents_are_compared_on_the_same_words(clerk: Repo) -> None:
     clerk.case("refund", SIMULATED)
     assert clerk.run("run", "--attempts", "2").code == 0
     first = clerk.runs()[-1].name
-    clerk.agent(CLERK.replace("What is your order number?", "Which order number do you mean, what is your number?"))
+    clerk.agent(CLERK.replace("What is your order number?", "By which order number can we find it?"))
     done = clerk.run("run", "--attempts", "2", "--replay-user", "latest")
     assert done.code == 0, done
     record = json.loads((clerk.runs()[-1] / "run.json").read_text(encoding="utf-8"))

@@ -14,11 +14,12 @@ from build import LETTERS, agent, run, steady, tried
 from conftest import Repo
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from test_contracts import output_schema
 
 from agenteval_cli.git import GitState
 from agenteval_cli.records import Confirms
-from agenteval_cli.run_history import CaseHistory, Point, flaky_of, history_of, sparkline
+from agenteval_cli.run_history import CaseHistory, Point, flaky_of, history_of, rate_of, sparkline
 from agenteval_cli.run_index import FILE_NAME, open_index
 from agenteval_cli.run_review import (
     Bounds,
@@ -33,6 +34,7 @@ from agenteval_cli.run_review import (
 )
 from agenteval_cli.statistics import wilson
 from agenteval_cli.store import Run
+from agenteval_cli.summary import summary_of
 
 
 def stored(runs: Path, number: int, ended: dict[str, str], *, digest: str = "1:agent", **changes: Any) -> str:
@@ -56,6 +58,40 @@ def points(root: Path, case: str = "greet") -> list[str]:
     """What the index says of a case: `k/n` in each run."""
     with open_index(root, root / "runs") as index:
         return [f"{point.passed}/{point.graded}" for point in index.points(case)]
+
+
+def rates(root: Path, made: Run, most: int = 30) -> list[str]:
+    """What the index says of the runs before that one: `k/n` each."""
+    with open_index(root, root / "runs") as index:
+        return [f"{rate.passed}/{rate.graded}" for rate in index.rates_before(made.record, most)]
+
+
+def test_a_run_is_held_against_earlier_ones_of_the_same_agents_and_nearly_the_same_cases(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    five = dict.fromkeys(("a", "b", "c", "d", "e"), "PF")
+    stored(runs, 1, five)
+    stored(runs, 2, {**five, "a": "FF", "new": "PP"})
+    stored(runs, 3, {"a": "PP"})  # another selection
+    written(runs, run(*(tried(name, "FF") for name in five), id="20261104T090000.000000Z-0004", status="running"))
+    other = [(replace(plan, agent="other"), attempts) for plan, attempts in (tried(name, "FF") for name in five)]
+    written(runs, run(*other, agents=[agent("other")], id="20261105T090000.000000Z-0005"))
+    last = run(*(tried(name, "PP") for name in five), id="20261106T090000.000000Z-0006")
+    assert rates(tmp_path, last) == ["5/10", "4/10"], "neither of itself nor of what is still running"
+    written(runs, last)
+    stored(runs, 7, five)
+    assert rates(tmp_path, last) == ["5/10", "4/10"]
+    assert rates(tmp_path, last, most=1) == ["4/10"], "the newest"
+    assert rates(tmp_path, run(tried("unheard-of", "P"))) == []
+
+
+def test_what_is_in_quarantine_moves_no_rate(tmp_path: Path) -> None:
+    written(
+        tmp_path / "runs", run(tried("a", "PP"), tried("b", "FF", quarantined=True), id="20261101T090000.000000Z-0001")
+    )
+    last = run(tried("a", "PP"), tried("b", "FF", quarantined=True), id="20261102T090000.000000Z-0002")
+    assert rates(tmp_path, last) == ["2/2"]
+    told = rate_of(last.record, summary_of(last.record, last.attempts))
+    assert (told.passed, told.graded, told.cases) == (2, 2, 1)
 
 
 # ---- the index

@@ -167,7 +167,6 @@ def killed_after(requests: int) -> float:
     return took
 
 
-
 STRAY = """
 import json, os, subprocess, sys, time
 child = subprocess.Popen(["sleep", "600"], start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -22,10 +22,10 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from terminal import Terminal
 
-from agenteval_cli.cli.console import lasting
 from agenteval_cli.cli.live_table import frame
 from agenteval_cli.cli.progress import Progress
 from agenteval_cli.cli.progress_view import Running, Sight, Tally, one_line, seconds_left, words_left
+from agenteval_cli.phrases import lasting
 
 WAITS = """
 import json, os, sys, time

@@ -83,7 +83,7 @@ def test_the_only_user_or_the_one_called_default_is_the_default(users: str, defa
         ("{command: [x], cache: true}", "unknown key 'cache'"),
         ("{command: [x], scripted: []}", "unknown key 'command'"),
         ("{command: []}", "must not be empty"),
-        ("{scripted: [{when: x}]}", "give one of say or done"),
+        ("{scripted: [{when: x}]}", "give one of say, done or gives_up"),
         ("{scripted: [{say: x, done: false}]}", "must be true"),
         ("{scripted: [{say: x, times: 0}]}", "at least 1"),
         (

@@ -5,14 +5,7 @@ from __future__ import annotations
 from agenteval_cli.case import OutcomeCheck
 from agenteval_cli.checks.interface import Evidence, Kind
 from agenteval_cli.finding import FAILED, NO_EVIDENCE, OK, Finding
-
-_IN_WORDS = {
-    "user_done": "the user was done",
-    "max_turns": "there were as many turns as there may be",
-    "agent_ended": "the agent ended it",
-    "loop": "it went round in a loop",
-    "replay_over": "the replayed words were over",
-}
+from agenteval_cli.talk import REPLAY_OVER, STOPS
 
 
 def stop(check: OutcomeCheck, evidence: Evidence) -> Finding:
@@ -23,8 +16,8 @@ def stop(check: OutcomeCheck, evidence: Evidence) -> Finding:
         return Finding(NO_EVIDENCE, "no simulated user took part in this conversation", check.expected)
     if actual in wanted:
         return OK
-    result = NO_EVIDENCE if actual == "replay_over" else FAILED
-    return Finding(result, f"the conversation stopped because {_IN_WORDS[actual]}", check.expected, actual)
+    result = NO_EVIDENCE if actual == REPLAY_OVER else FAILED
+    return Finding(result, f"the conversation stopped because {STOPS[actual]}", check.expected, actual)
 
 
 KINDS = {"stop": Kind(stop, "the conversation with a simulated user stopped for this reason")}

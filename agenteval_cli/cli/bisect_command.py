@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenteval_cli.cli.console import coloured, count, print_json, result, safe, say
+from agenteval_cli.cli.console import coloured, print_json, result, safe, say
 from agenteval_cli.cli.options import Directory, Json, Quiet, Verbose, entered
 from agenteval_cli.errors import ExitCode, InvalidFilesError, UsageError
+from agenteval_cli.phrases import count
 
 if TYPE_CHECKING:
     from agenteval_cli.bisection import Bisection, Trial

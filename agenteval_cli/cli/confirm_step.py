@@ -7,11 +7,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from agenteval_cli.cli.console import count, result, say
+from agenteval_cli.cli.console import result, say
 from agenteval_cli.cli.progress import Progress
 from agenteval_cli.confirm_runs import How, confirm
 from agenteval_cli.confirming import enough_for, to_confirm
 from agenteval_cli.diff import CaseDiff, diff_of, falls_of
+from agenteval_cli.phrases import count
 from agenteval_cli.repository import Repository
 from agenteval_cli.store import Run, read_run
 

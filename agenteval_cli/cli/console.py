@@ -10,8 +10,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
 from agenteval_cli.escape import for_terminal, on_one_line
-from agenteval_cli.phrases import count as count  # noqa: PLC0414  # printed by every command, and by reports below
-from agenteval_cli.phrases import lasting as lasting  # noqa: PLC0414  # the same
 
 _CODES = {"red": "31", "green": "32", "yellow": "33", "dim": "2", "bold": "1"}
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agenteval_cli.cli.comparing import Gate, compared, exit_code_of
-from agenteval_cli.cli.console import coloured, count, print_json, result, safe, say, width_of_results
+from agenteval_cli.cli.console import coloured, print_json, result, safe, say, width_of_results
 from agenteval_cli.cli.options import Directory, Json, Quiet, Verbose, entered
 from agenteval_cli.errors import ExitCode
+from agenteval_cli.phrases import count
 
 if TYPE_CHECKING:
     from agenteval_cli.diff import CaseDiff, RunDiff

@@ -8,10 +8,11 @@ from itertools import zip_longest
 
 from rich.cells import cell_len
 
-from agenteval_cli.cli.console import coloured, count, safe
+from agenteval_cli.cli.console import coloured, safe
 from agenteval_cli.cli.values_view import Frame, block, one_line_json, shortened
 from agenteval_cli.diff import CaseDiff, CheckChange, RunDiff
 from agenteval_cli.path_diff import PathDiff, Step
+from agenteval_cli.phrases import count
 from agenteval_cli.sides import Side
 from agenteval_cli.statistics import Difference
 from agenteval_cli.totals import Shift, Sight, Slice

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agenteval_cli.cli.console import count, print_json, say
+from agenteval_cli.cli.console import print_json, say
 from agenteval_cli.cli.import_command import FormName
 from agenteval_cli.cli.options import (
     Changed,
@@ -25,6 +25,7 @@ from agenteval_cli.cli.options import (
 )
 from agenteval_cli.cli.run_options import Case
 from agenteval_cli.errors import ExitCode, UsageError
+from agenteval_cli.phrases import count
 
 if TYPE_CHECKING:
     from agenteval_cli.exporting import Export

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from agenteval_cli.cli.console import count, result, safe, say
+from agenteval_cli.cli.console import result, safe, say
 from agenteval_cli.cli.run_report import print_run, run_facts
+from agenteval_cli.phrases import count
 from agenteval_cli.regrading import Change, Graded
 
 _MOST_NAMED = 5

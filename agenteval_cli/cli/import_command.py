@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agenteval_cli.cli.console import count, print_json, result, safe, say
+from agenteval_cli.cli.console import print_json, result, safe, say
 from agenteval_cli.cli.new_command import Match
 from agenteval_cli.cli.options import Directory, Json, Quiet, Verbose, entered
 from agenteval_cli.errors import ExitCode, UsageError
+from agenteval_cli.phrases import count
 
 if TYPE_CHECKING:
     from agenteval_cli.authoring import Shelf

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from agenteval_cli.calibration import FOLDER, read_calibrations
-from agenteval_cli.cli.console import count, result, safe
+from agenteval_cli.cli.console import result, safe
 from agenteval_cli.judged_rates import Rate, rates_of
+from agenteval_cli.phrases import count
 from agenteval_cli.records import AttemptRecord, RunRecord
 
 

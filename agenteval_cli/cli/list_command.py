@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agenteval_cli.cli.console import count, print_json, safe, say, table
+from agenteval_cli.cli.console import print_json, safe, say, table
 from agenteval_cli.cli.options import (
     Changed,
     Directory,
@@ -20,6 +20,7 @@ from agenteval_cli.cli.options import (
     selection_from,
 )
 from agenteval_cli.errors import ExitCode
+from agenteval_cli.phrases import count
 
 if TYPE_CHECKING:
     from agenteval_cli.case import Case

@@ -13,8 +13,9 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from agenteval_cli.cli.console import lasting, safe, size_of, wants_colour
+from agenteval_cli.cli.console import safe, size_of, wants_colour
 from agenteval_cli.cli.progress_view import Running, Sight, words_left, words_rate
+from agenteval_cli.phrases import lasting
 
 _WIDEST_BAR = 40
 _ROOM_FOR_AGENTS = 60

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
-from agenteval_cli.cli.console import count, say
+from agenteval_cli.cli.console import say
 from agenteval_cli.errors import InvalidFilesError, UsageError
+from agenteval_cli.phrases import count
 
 if TYPE_CHECKING:
     from agenteval_cli.repository import Loaded, Repository

@@ -12,8 +12,9 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Protocol, TextIO
 
-from agenteval_cli.cli.console import can_redraw, count, safe, silence
+from agenteval_cli.cli.console import can_redraw, safe, silence
 from agenteval_cli.cli.progress_view import Sight, Tally, one_line
+from agenteval_cli.phrases import count
 from agenteval_cli.records import AttemptRecord, RunRecord
 
 TELL_EVERY = 10.0  # seconds, where nobody sees a table being drawn

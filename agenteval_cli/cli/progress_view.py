@@ -11,7 +11,7 @@ from itertools import chain
 
 import msgspec
 
-from agenteval_cli.cli.console import count, lasting
+from agenteval_cli.phrases import count, lasting
 from agenteval_cli.records import AttemptRecord, RunRecord
 from agenteval_cli.statistics import wilson
 from agenteval_cli.statuses import STATUSES

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agenteval_cli.cli.console import count, print_json, safe, say, table
+from agenteval_cli.cli.console import print_json, safe, say, table
 from agenteval_cli.cli.options import (
     Changed,
     Directory,
@@ -51,6 +51,7 @@ from agenteval_cli.cli.run_options import (
     shard_from,
 )
 from agenteval_cli.errors import AgentevalError, ExitCode, UsageError
+from agenteval_cli.phrases import count
 
 if TYPE_CHECKING:
     from agenteval_cli.ordering import Wishes

@@ -6,8 +6,9 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from agenteval_cli.cli.console import count, print_json, result, safe, say
+from agenteval_cli.cli.console import print_json, result, safe, say
 from agenteval_cli.errors import ExitCode
+from agenteval_cli.phrases import count
 
 if TYPE_CHECKING:
     from agenteval_cli.runner import Order

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from agenteval_cli.breakdown import Dear, Share, by_tag, by_tier, dearest, slowest
-from agenteval_cli.cli.console import coloured, count, lasting, result, safe, say, table, width_of_results
+from agenteval_cli.cli.console import coloured, result, safe, say, table, width_of_results
 from agenteval_cli.cli.values_view import brief
+from agenteval_cli.phrases import count, lasting
 from agenteval_cli.records import RunRecord
 from agenteval_cli.summary import CaseSummary, RunSummary
 

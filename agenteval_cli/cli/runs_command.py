@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from agenteval_cli.cli.console import count, print_json, result, say, table
+from agenteval_cli.cli.console import print_json, result, say, table
 from agenteval_cli.cli.options import Directory, Json, Quiet, Verbose
 from agenteval_cli.errors import ExitCode
+from agenteval_cli.phrases import count
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
 

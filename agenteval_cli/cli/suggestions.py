@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from agenteval_cli.cli.console import coloured, count, print_json, result, safe, say
+from agenteval_cli.cli.console import coloured, print_json, result, safe, say
 from agenteval_cli.cli.options import entered
 from agenteval_cli.errors import ExitCode, UsageError
+from agenteval_cli.phrases import count
 
 if TYPE_CHECKING:
     from agenteval_cli.repository import Repository

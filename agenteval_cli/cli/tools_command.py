@@ -139,7 +139,7 @@ def _print_line(value: Any) -> None:
 
 
 def _say_what_was_noticed(observed: Observed) -> None:
-    from agenteval_cli.cli.console import count
+    from agenteval_cli.phrases import count
 
     for mark in observed.marks:
         say(f"call {mark.call}: {safe(mark.message)}" if mark.call else safe(mark.message))

@@ -28,6 +28,30 @@ def _bad_script(case: Subject) -> Found:
             met_always = path[-1]
 
 
+def _no_way_on(case: Subject) -> Found:
+    """A script that has nothing to say to some answer: to what went wrong, mostly."""
+    rules = list(_rules(case))
+    if rules and not any("when" not in rule and "times" not in rule for _, rule in rules):
+        words = "an answer that no rule matches leaves the attempt ungraded; end the script with {gives_up: true}"
+        yield ("simulation", "script"), words
+
+
+def _no_way_to_begin(case: Subject) -> Found:
+    given = case.data.get("simulation", {})
+    begins = "opening" in given or "conversation" in case.data or any("when" not in rule for _, rule in _rules(case))
+    if "script" in given and not begins:
+        yield ("simulation", "script"), "no rule says how to begin; give an opening, or a rule without when"
+
+
+def _misspelt_secrets(case: Subject) -> Found:
+    given = case.data.get("simulation", {})
+    known = given.get("knows", {})
+    for index, item in enumerate(given.get("must_not_reveal", ())):
+        near = "" if item in known else did_you_mean(item, known)
+        if near:
+            yield ("simulation", "must_not_reveal", index), f"'{item}' is a text here, not a name under knows{near}"
+
+
 def _nobody_stops(case: Subject) -> Found:
     if "simulation" in case.data:
         return
@@ -65,6 +89,27 @@ RULES = (
         summary="a script of a simulated user with a matcher that cannot match, or a rule that is never reached",
         why="The first rule that matches speaks. One without `when` and `times` always does; put it last.",
         look=_bad_script,
+    ),
+    Rule(
+        name="no-beginning",
+        summary="a scripted user without first words",
+        why="Every attempt would be ungraded, since there is no answer yet that a rule could match.",
+        look=_no_way_to_begin,
+    ),
+    Rule(
+        name="open-script",
+        summary="a script that has nothing to say to some answers",
+        why="An agent that says something unforeseen leaves the attempt ungraded, where it should fail. A last rule "
+        "without `when` takes what is left: {gives_up: true}, and the check `stop: user_done` fails.",
+        severity="warning",
+        look=_no_way_on,
+    ),
+    Rule(
+        name="unclear-secret",
+        summary="a text that must not be revealed, and is nearly a name under `knows`",
+        why="A text is guarded as it stands. Where the name is meant, what the user knows under it is not guarded.",
+        severity="warning",
+        look=_misspelt_secrets,
     ),
     Rule(
         name="stop-without-user",

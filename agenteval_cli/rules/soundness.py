@@ -71,7 +71,17 @@ def _one_way_in(case: Subject) -> Found:
 
 
 def _bad_checks(case: Subject) -> Found:
-    return _faults_of_checks(case, "bad-check")
+    yield from _faults_of_checks(case, "bad-check")
+    yield from _turns_beyond_the_script(case)
+
+
+def _turns_beyond_the_script(case: Subject) -> Found:
+    turns = len(case.data.get("turns", ())) or (1 if "simulation" not in case.data else None)
+    for path, check in case.checks:
+        if "turn" in check and path[0] == "turns":
+            yield (*path, "turn"), "a check of a turn is about that turn; put it beside the turns to name another"
+        elif turns is not None and abs(check.get("turn", 1)) > turns:
+            yield (*path, "turn"), f"there is no turn {check['turn']}; the case has {turns}"
 
 
 def _bad_patterns(case: Subject) -> Found:
@@ -146,6 +156,8 @@ def _unfilled_placeholders(case: Subject) -> Found:
         unknown = next((name for name in used if name not in known), None)
         if unknown is not None:
             yield (key,), f"no variable '{unknown}' fills {{{{{unknown}}}}}{did_you_mean(unknown, names)}"
+    for key, name in _placeholders_in_names(case, names):
+        yield (key,), f"{{{{{name}}}}} stands in the name of a key, where nothing is filled in"
 
 
 def _placeholders(case: Subject) -> Iterator[tuple[str, list[str]]]:
@@ -153,6 +165,22 @@ def _placeholders(case: Subject) -> Iterator[tuple[str, list[str]]]:
     for key, value in case.data.items():
         if key not in NO_OWN_TEXT and "{{" in repr(value):
             yield key, [name for text in _texts(value) for name in _PLACEHOLDER.findall(text)]
+
+
+def _placeholders_in_names(case: Subject, names: list[str]) -> Iterator[tuple[str, str]]:
+    for key, value in case.data.items() if names else ():
+        if key not in NO_OWN_TEXT and "{{" in repr(value):
+            found = (name for text in _names(value) for name in _PLACEHOLDER.findall(text))
+            yield from ((key, name) for name in found if name in names)
+
+
+def _names(value: Any) -> Iterator[str]:
+    """Every name of a key in a value."""
+    if isinstance(value, dict):
+        yield from value
+    if isinstance(value, list | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _names(item)
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -13,13 +13,15 @@ from agenteval_cli.talk import Exchange
 
 
 class Spoken(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user says next; `say` None is nothing more. With `done` these are its last words.
+    """What a user says next; `say` None is nothing more.
 
-    `reply` is what it answered word for word; `cost` is decimal text. What it does not tell of itself is None.
+    With `done` these are its last words, and with `gives_up` too, where it leaves without what it wanted. `reply` is
+    what it answered word for word; `cost` is decimal text. What it does not tell of itself is None.
     """
 
     say: Any = None
     done: bool = False
+    gives_up: bool = False
     reply: str = ""
     model: str | None = None
     input_tokens: int | None = None

@@ -15,11 +15,12 @@ from agenteval_cli.talk import Exchange
 from agenteval_cli.users.interface import Spoken, UserFaultError
 
 USER, AGENT = "user", "assistant"
-_KEYS = ("say", "done")
+_ENDS = ("done", "gives_up")
+_KEYS = ("say", *_ENDS)
 _BESIDE = frozenset({"model", "usage", "cost"})  # what a command may say of itself
 _THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _FENCED = re.compile(r"\A```[A-Za-z]*\s*\n(.*)\n\s*```\Z", re.DOTALL)
-_LIKE_AN_ANSWER = re.compile(r'\A[\[{]\s*["{\[]|\{\s*"(?:say|done)"\s*:')
+_LIKE_AN_ANSWER = re.compile(r'\A[\[{]\s*["{\[]|\{\s*"(?:say|done|gives_up)"\s*:')
 
 
 def messages_of(role: Role, talk: Sequence[Exchange]) -> Iterator[tuple[str, Any]]:
@@ -58,11 +59,12 @@ def spoken_by_model(answer: Answer) -> Spoken:
 
 
 def _spoken(answer: Answer, value: Any, beside: frozenset[str] = frozenset()) -> Spoken:
-    words = _fault(value, beside)
-    if words is not None:
-        raise UserFaultError(f"{_is_no_answer(answer.text)}: {words}", reply=answer.text)
+    fault = _fault(value, beside)
+    if fault is not None:
+        raise UserFaultError(f"{_is_no_answer(answer.text)}: {fault}", reply=answer.text)
     say = value.get("say")
-    return _as_spoken(answer, say if say and say.strip() else None, done=value.get("done", False))
+    words = say if say and say.strip() else None
+    return _as_spoken(answer, words, done=value.get("done", False), gives_up=value.get("gives_up", False))
 
 
 def _fault(value: Any, beside: frozenset[str]) -> str | None:
@@ -72,18 +74,21 @@ def _fault(value: Any, beside: frozenset[str]) -> str | None:
     strange = next((key for key in value if key not in _KEYS and key not in beside), None)
     if strange is not None:
         return f"its key {shown(strange, 40)} has no meaning here"
-    say, done = value.get("say"), value.get("done", False)
-    if not isinstance(done, bool):
-        return "done is neither true nor false"
+    say = value.get("say")
+    ends = [key for key in _ENDS if value.get(key) is True]
+    unclear = next((key for key in _ENDS if not isinstance(value.get(key, False), bool)), None)
+    if unclear is not None:
+        return f"{unclear} is neither true nor false"
     if say is not None and not isinstance(say, str):
         return "say is no text"
-    return None if done or (say and say.strip()) else "it says nothing, and is not done"
+    return None if ends or (say and say.strip()) else "it says nothing, and is not done"
 
 
-def _as_spoken(answer: Answer, say: str | None, *, done: bool) -> Spoken:
+def _as_spoken(answer: Answer, say: str | None, *, done: bool, gives_up: bool = False) -> Spoken:
     return Spoken(
         say=say,
         done=done,
+        gives_up=gives_up,
         reply=answer.text,
         model=answer.model,
         input_tokens=answer.input_tokens,

@@ -40,7 +40,7 @@ class ScriptedUser:
             raise UserFaultError(_no_rule(answer, bool(rules)))
         rule = rules[chosen]
         say = told(rule.say, role.knows)
-        return Spoken(say=say, done=rule.done)
+        return Spoken(say=say, done=rule.done, gives_up=rule.gives_up)
 
     def close(self) -> None:
         """Nothing is kept open."""
