@@ -15,10 +15,11 @@ from typing import Any
 
 import msgspec
 
+from agenteval_cli.asking import Answer, NoAnswerError
 from agenteval_cli.caches import write_cache
 from agenteval_cli.digests import digest
 from agenteval_cli.judgement import Call
-from agenteval_cli.judges import Judge, JudgeFaultError, ReadyJudge, Reply
+from agenteval_cli.judges import Judge, ReadyJudge
 from agenteval_cli.process import Cancel
 from agenteval_cli.questions import RATING, WEIGHTS, NoVerdictError, Prompt, Question, answer_in, prompt_for
 from agenteval_cli.redaction import Redactor
@@ -58,7 +59,7 @@ class Bench:
                 threading.Thread(target=self._work, daemon=True).start()
 
     def ask(self, question: Question, vote: int, calls: list[Call]) -> Mapping[str, Any]:
-        """The answer to a question; each call is added to `calls`. Raises NoVerdictError and JudgeFaultError.
+        """The answer to a question; each call is added to `calls`. Raises NoVerdictError and NoAnswerError.
 
         What the judge says that is no answer is asked for again, under another code and nonce, and stays in the record.
         """
@@ -75,9 +76,9 @@ class Bench:
                 if fault is not None:
                     raise fault
                 answer = answer_in(call.reply, prompt.schema, prompt.nonce)
-            except (JudgeFaultError, NoVerdictError) as error:
+            except (NoAnswerError, NoVerdictError) as error:
                 calls.append(msgspec.structs.replace(call, fault=str(error), weights=None))
-                if isinstance(error, JudgeFaultError) or not left or self._cancel.requested:
+                if isinstance(error, NoAnswerError) or not left or self._cancel.requested:
                     raise
             else:
                 calls.append(call)
@@ -127,7 +128,7 @@ class Bench:
                 break
             task()
 
-    def _called(self, question: Question, prompt: Prompt) -> tuple[Call, JudgeFaultError | None]:
+    def _called(self, question: Question, prompt: Prompt) -> tuple[Call, NoAnswerError | None]:
         """One question put, again after a pause while the judge says that it may answer later."""
         tries = 0
         while True:
@@ -135,8 +136,8 @@ class Bench:
             began = time.monotonic()
             try:
                 reply, fault = self._judge.ask(prompt), None
-            except JudgeFaultError as error:
-                reply, fault = Reply(text=error.reply), error
+            except NoAnswerError as error:
+                reply, fault = Answer(text=error.reply), error
             call = Call(
                 judge=self.name,
                 prompt=question.digest,
@@ -217,7 +218,7 @@ def _drawn(question: Question) -> Prompt:
             return prompt_for(question, code, nonce)
 
 
-def _weights(prompt: Prompt, reply: Reply) -> dict[str, float] | None:
+def _weights(prompt: Prompt, reply: Answer) -> dict[str, float] | None:
     """The probability of each rating as it is recorded; None where the judge did not tell it."""
     if prompt.scale is None or not reply.tokens:
         return None

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from agenteval_cli.asking import NoAnswerError
 from agenteval_cli.bars import notes
 from agenteval_cli.bench import Bench
 from agenteval_cli.caches import FOLDER
@@ -22,7 +23,7 @@ from agenteval_cli.endings import Answered
 from agenteval_cli.judge_config import Endpoint, Judging
 from agenteval_cli.judged import answer_to, judgement_of, metric_of
 from agenteval_cli.judgement import CANNOT_TELL, NONE, Call, Judgement, Vote
-from agenteval_cli.judges import EndpointJudge, JudgeFaultError, ReadyJudge, judge_for
+from agenteval_cli.judges import EndpointJudge, ReadyJudge, judge_for
 from agenteval_cli.material import Material, blocks_of, material_of
 from agenteval_cli.metrics.interface import EMBEDDINGS, JUDGE, Means, Measured, Metric, NotMeasurableError, rating
 from agenteval_cli.metrics.semantic_similarity import cosine
@@ -115,7 +116,7 @@ class Judges:
             texts = to_embed(check, transcript)
             if texts is None:
                 continue
-            with contextlib.suppress(JudgeFaultError, NotMeasurableError):
+            with contextlib.suppress(NoAnswerError, NotMeasurableError):
                 answer, *expected = self._embed([texts[1], *texts[0]])
                 found[check.name] = max(cosine(answer, vector) for vector in expected)
         return found
@@ -197,7 +198,7 @@ class Judges:
 
     def _embed(self, texts: Sequence[str]) -> list[list[float]]:
         if self._embedder is None:
-            raise JudgeFaultError("agenteval.yaml has no embeddings")
+            raise NoAnswerError("agenteval.yaml has no embeddings")
         return self._embedder.embed([self._redactor.text(text) for text in texts])
 
 
@@ -210,7 +211,7 @@ def _answered(criterion: Criterion, material: Material, means: Means) -> Vote:
         measured = _score(criterion, material, means)
     except NotMeasurableError as error:
         return Vote(judge="", answer=CANNOT_TELL, reason=str(error))
-    except (NoVerdictError, JudgeFaultError) as error:
+    except (NoVerdictError, NoAnswerError) as error:
         return Vote(judge="", answer=NONE, reason=str(error))
     return Vote(judge="", answer=answer_to(criterion, measured.score), reason=measured.reason, score=measured.score)
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from agenteval_cli.asking import NoAnswerError
 from agenteval_cli.breaking_role import is_loop, role_broken
 from agenteval_cli.replaying import Says, apart
 from agenteval_cli.simulation import Role
@@ -25,7 +26,7 @@ from agenteval_cli.talk import (
     Replay,
     UserCall,
 )
-from agenteval_cli.users.interface import Spoken, User, UserFaultError
+from agenteval_cli.users.interface import Spoken, User
 
 
 class Words(msgspec.Struct, frozen=True):
@@ -122,7 +123,7 @@ class Simulated:
         turn = len(talk) + 1
         try:
             spoken = self._player.speak(self._role, talk, self._seed)
-        except UserFaultError as fault:
+        except NoAnswerError as fault:
             seconds = round(time.monotonic() - began, 3)
             self.calls += (UserCall(turn=turn, reply=fault.reply, fault=str(fault), seconds=seconds),)
             return str(fault)
@@ -142,7 +143,7 @@ def says_by_rules(user: User, role: Role, talk: Sequence[Exchange]) -> Any:
     """What a user that goes by rules says next; None where it says nothing, or has no rule left."""
     try:
         return user.speak(role, talk, 0).say
-    except UserFaultError:
+    except NoAnswerError:
         return None
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 from test_local_model import MISSING, url
 
+from agenteval_cli.asking import NoAnswerError
 from agenteval_cli.judge_config import Endpoint
 from agenteval_cli.process import Cancel
 from agenteval_cli.simulation import Role
 from agenteval_cli.talk import Exchange
 from agenteval_cli.users.endpoint import EndpointUser
-from agenteval_cli.users.interface import Spoken, UserFaultError
+from agenteval_cli.users.interface import Spoken
 
 __all__ = ["url"]  # the fixture that serves the model
 pytestmark = [
@@ -38,7 +39,7 @@ def asked(url: str, *, json_schema: bool, seed: int = 7) -> tuple[Spoken | None,
     user = EndpointUser(endpoint, None, Cancel())
     try:
         spoken = user.speak(ROLE, TALK, seed)
-    except UserFaultError as fault:
+    except NoAnswerError as fault:
         return None, fault.reply
     finally:
         user.close()

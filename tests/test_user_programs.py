@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from judge_programs import JSON_SCHEMA, Api, completion
 
-from agenteval_cli.asking import Answer
+from agenteval_cli.asking import Answer, NoAnswerError
 from agenteval_cli.judge_config import CommandSettings, Endpoint
 from agenteval_cli.orphans import Guardian
 from agenteval_cli.process import Cancel, Processes
@@ -26,7 +26,7 @@ from agenteval_cli.redaction import Redactor
 from agenteval_cli.simulation import Role
 from agenteval_cli.talk import Exchange
 from agenteval_cli.user_config import UserConfig
-from agenteval_cli.users import ReadyUser, User, UserFaultError, user_for
+from agenteval_cli.users import ReadyUser, User, user_for
 from agenteval_cli.users.prompting import prompt_for
 from agenteval_cli.users.reading import spoken_by_model
 
@@ -136,7 +136,7 @@ def test_a_command_may_be_done_without_words(reply: dict[str, Any], say: str | N
     ],
 )
 def test_what_is_no_reply_is_a_fault_of_the_user(program: str, words: str, tmp_path: Path) -> None:
-    with playing(tmp_path, program, timeout=2.0, retries=0) as user, pytest.raises(UserFaultError) as fault:
+    with playing(tmp_path, program, timeout=2.0, retries=0) as user, pytest.raises(NoAnswerError) as fault:
         user.speak(ROLE, (), 1)
     assert words in str(fault.value)
     assert len(str(fault.value)) < 400
@@ -161,7 +161,7 @@ def test_a_command_that_may_answer_later_is_asked_again(retries: int, tries: int
         if retries:
             assert user.speak(ROLE, (), 1).say == "Here."
         else:
-            with pytest.raises(UserFaultError, match="exited with code 75"):
+            with pytest.raises(NoAnswerError, match="exited with code 75"):
                 user.speak(ROLE, (), 1)
     assert (tmp_path / "tries").stat().st_size == tries
 
@@ -171,7 +171,7 @@ def test_a_run_that_is_stopped_waits_neither_for_an_answer_nor_for_another_try(t
     began = time.monotonic()
     with playing(tmp_path, "import sys; sys.exit(75)", retries=20, cancel=cancel) as user:
         threading.Timer(0.3, cancel.request).start()
-        with pytest.raises(UserFaultError):
+        with pytest.raises(NoAnswerError):
             user.speak(ROLE, (), 1)
     assert time.monotonic() - began < 40
 
@@ -315,7 +315,7 @@ def test_an_object_or_a_plain_text_is_what_is_said(reply: str, say: str | None, 
     ],
 )
 def test_an_object_of_another_form_is_never_said_to_the_agent(reply: str) -> None:
-    with pytest.raises(UserFaultError) as fault:
+    with pytest.raises(NoAnswerError) as fault:
         spoken_by_model(Answer(text=reply))
     assert fault.value.reply == reply
     assert not fault.value.again
@@ -325,7 +325,7 @@ def test_an_object_of_another_form_is_never_said_to_the_agent(reply: str) -> Non
 def test_whatever_a_model_replies_it_is_said_or_a_fault(reply: str) -> None:
     try:
         spoken = spoken_by_model(Answer(text=reply))
-    except UserFaultError:
+    except NoAnswerError:
         return
     assert spoken.done or (spoken.say and spoken.say.strip())
 
@@ -344,14 +344,14 @@ def test_whatever_a_model_replies_it_is_said_or_a_fault(reply: str) -> None:
     ],
 )
 def test_what_goes_wrong_at_an_endpoint_is_a_fault_of_the_user(reply: Any, words: str, again: bool) -> None:
-    with Api(lambda _: reply) as api, model(api.url) as user, pytest.raises(UserFaultError) as fault:
+    with Api(lambda _: reply) as api, model(api.url) as user, pytest.raises(NoAnswerError) as fault:
         user.speak(ROLE, (), 1)
     assert words in str(fault.value)
     assert fault.value.again is again
 
 
 def test_nobody_listens() -> None:
-    with model("http://127.0.0.1:9/v1") as user, pytest.raises(UserFaultError, match="cannot be reached"):
+    with model("http://127.0.0.1:9/v1") as user, pytest.raises(NoAnswerError, match="cannot be reached"):
         user.speak(ROLE, (), 1)
 
 
@@ -377,7 +377,7 @@ def test_a_run_that_is_stopped_does_not_wait_for_a_model() -> None:
 
     began = time.monotonic()
     with Api(replies) as api, model(api.url, timeout=30.0, cancel=cancel) as user:
-        with pytest.raises(UserFaultError, match="the run was stopped before it answered"):
+        with pytest.raises(NoAnswerError, match="the run was stopped before it answered"):
             user.speak(ROLE, (), 1)
         gone.set()
     assert time.monotonic() - began < 40

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agenteval_cli import schemas
+from agenteval_cli.asking import NoAnswerError
 from agenteval_cli.case import Case, case_from
 from agenteval_cli.cast import Cast, cast_for, user_records
 from agenteval_cli.config import Config, config_from
 from agenteval_cli.errors import InvalidFilesError, UsageError
 from agenteval_cli.simulation import Role, Rule, rules_from
 from agenteval_cli.talk import Exchange
-from agenteval_cli.users import UserFaultError
 from agenteval_cli.users.scripted import ScriptedUser
 
 ROLE = Role(
@@ -146,7 +146,7 @@ def test_the_rules_of_the_case_come_first() -> None:
 def test_before_the_first_answer_only_a_rule_without_when_speaks() -> None:
     user = ScriptedUser(rules_from([{"when": {"not": "x"}, "say": "Never."}, {"say": "Hello."}]))
     assert user.speak(Role(user_prompt="x"), (), 1).say == "Hello."
-    with pytest.raises(UserFaultError, match="how to begin; add one without when, or give the case an opening"):
+    with pytest.raises(NoAnswerError, match="how to begin; add one without when, or give the case an opening"):
         ScriptedUser(rules_from([{"when": {"any": True}, "say": "Never."}])).speak(Role(user_prompt="x"), (), 1)
 
 
@@ -156,18 +156,18 @@ def test_what_was_answered_before_the_simulation_is_the_first_answer() -> None:
 
 
 def test_where_no_rule_is_left_the_answer_is_quoted() -> None:
-    with pytest.raises(UserFaultError) as fault:
+    with pytest.raises(NoAnswerError) as fault:
         ScriptedUser(RULES).speak(ROLE, talk("a", "b", "We need your passport. " * 50), 1)
     assert str(fault.value).startswith("no rule of its script is left for the agent's answer \"We need your passport. ")
     assert str(fault.value).endswith("…; add one that matches it, or one without when")
     assert len(str(fault.value)) < 400
-    with pytest.raises(UserFaultError, match=r"it has no rules; give the case a simulation\.script"):
+    with pytest.raises(NoAnswerError, match=r"it has no rules; give the case a simulation\.script"):
         ScriptedUser(()).speak(ROLE, talk("a"), 1)
 
 
 def test_a_rule_that_cannot_be_decided_is_a_fault() -> None:
     slow = ScriptedUser(rules_from([{"when": {"regex": "^(([a-z])+.)+[A-Z]([a-z])+$"}, "say": "x"}]))
-    with pytest.raises(UserFaultError, match="cannot be decided"):
+    with pytest.raises(NoAnswerError, match="cannot be decided"):
         slow.speak(ROLE, talk("a" * 5000), 1)
 
 
@@ -189,7 +189,7 @@ def test_no_rule_is_said_more_often_than_its_times(given_rules: list[Rule], answ
     for turns in range(1, len(answers) + 1):
         try:
             said.append(ScriptedUser(named).speak(ROLE, talk(*answers[:turns]), 1).say)
-        except UserFaultError:
+        except NoAnswerError:
             continue
     assert all(rule.times is None or said.count(rule.say) <= rule.times for rule in named)
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from agenteval_cli.judge_config import CommandSettings, Endpoint
 from agenteval_cli.judges.command import CommandJudge
 from agenteval_cli.judges.endpoint import EndpointJudge
-from agenteval_cli.judges.interface import Judge, JudgeFaultError, Reply
+from agenteval_cli.judges.interface import Judge
 from agenteval_cli.judges.ready import ReadyJudge, embeddings_key, made_ready
 from agenteval_cli.process import Processes
 
 __all__ = [
     "EndpointJudge",
     "Judge",
-    "JudgeFaultError",
     "ReadyJudge",
-    "Reply",
     "embeddings_key",
     "judge_for",
     "made_ready",

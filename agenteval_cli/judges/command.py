@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import msgspec
-
-from agenteval_cli.asking import Asked, NoAnswerError
+from agenteval_cli.asking import Answer, Asked
 from agenteval_cli.json_command import JsonCommand
-from agenteval_cli.judges.interface import JudgeFaultError, Reply
 from agenteval_cli.process import Processes
 from agenteval_cli.questions import Prompt
 
@@ -17,7 +14,7 @@ class CommandJudge:
     def __init__(self, argv: tuple[str, ...], env: dict[str, str], seconds: float, processes: Processes) -> None:
         self._command = JsonCommand(Asked("the judge", "the judge's"), argv, env, seconds, processes)
 
-    def ask(self, prompt: Prompt) -> Reply:
+    def ask(self, prompt: Prompt) -> Answer:
         asked = {
             "nonce": prompt.nonce,
             "messages": [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}],
@@ -25,10 +22,7 @@ class CommandJudge:
             "evidence": dict(prompt.blocks),
             "schema": prompt.schema,
         }
-        try:
-            return Reply(**msgspec.structs.asdict(self._command.answer(asked)))
-        except NoAnswerError as fault:
-            raise JudgeFaultError(str(fault), again=fault.again, reply=fault.reply) from fault
+        return self._command.answer(asked)
 
     def close(self) -> None:
         """Nothing is kept open."""

@@ -34,7 +34,7 @@ class Measured(msgspec.Struct, frozen=True):
 
 
 class Means(msgspec.Struct, frozen=True):
-    """How a metric asks. All raise NoVerdictError or JudgeFaultError, which a metric lets pass.
+    """How a metric asks. All raise NoVerdictError or NoAnswerError, which a metric lets pass.
 
     `ask_all` is for questions that do not need each other's answers: they are asked at the same time.
     """

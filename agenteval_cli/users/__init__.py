@@ -8,12 +8,12 @@ from agenteval_cli.redaction import Redactor
 from agenteval_cli.user_config import Scripted
 from agenteval_cli.users.command import CommandUser
 from agenteval_cli.users.endpoint import EndpointUser
-from agenteval_cli.users.interface import Spoken, User, UserFaultError
+from agenteval_cli.users.interface import Spoken, User
 from agenteval_cli.users.patience import PatientUser
 from agenteval_cli.users.ready import ReadyUser
 from agenteval_cli.users.scripted import ScriptedUser
 
-__all__ = ["ReadyUser", "Spoken", "User", "UserFaultError", "user_for"]
+__all__ = ["ReadyUser", "Spoken", "User", "user_for"]
 
 
 def user_for(ready: ReadyUser, processes: Processes, redactor: Redactor) -> User:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agenteval_cli.asking import Asked, NoAnswerError
+from agenteval_cli.asking import Asked
 from agenteval_cli.json_command import JsonCommand
 from agenteval_cli.process import Processes
 from agenteval_cli.simulation import Role
 from agenteval_cli.talk import Exchange
-from agenteval_cli.users.interface import Spoken, UserFaultError
+from agenteval_cli.users.interface import Spoken
 from agenteval_cli.users.reading import messages_of, spoken_by_command
 
 
@@ -29,11 +29,7 @@ class CommandUser:
             "turn": len(talk) + 1,
             "seed": seed,
         }
-        try:
-            answer = self._command.answer(asked)
-        except NoAnswerError as fault:
-            raise UserFaultError(str(fault), again=fault.again, reply=fault.reply) from fault
-        return spoken_by_command(answer)
+        return spoken_by_command(self._command.answer(asked))
 
     def close(self) -> None:
         """Nothing is kept open."""

@@ -13,7 +13,7 @@ from agenteval_cli.model_endpoint import Form, ModelEndpoint
 from agenteval_cli.process import Cancel
 from agenteval_cli.simulation import Role
 from agenteval_cli.talk import Exchange
-from agenteval_cli.users.interface import Spoken, UserFaultError
+from agenteval_cli.users.interface import Spoken
 from agenteval_cli.users.prompting import SCHEMA, prompt_for
 from agenteval_cli.users.reading import spoken_by_model
 
@@ -30,11 +30,7 @@ class EndpointUser:
 
     def speak(self, role: Role, talk: Sequence[Exchange], seed: int) -> Spoken:
         messages = prompt_for(role, talk)
-        try:
-            answer = self._unless_stopped(lambda: self._model.answer(messages, _FORM, {"seed": seed}))
-        except NoAnswerError as fault:
-            raise UserFaultError(str(fault), again=fault.again, wait=fault.wait, reply=fault.reply) from fault
-        return spoken_by_model(answer)
+        return spoken_by_model(self._unless_stopped(lambda: self._model.answer(messages, _FORM, {"seed": seed})))
 
     def close(self) -> None:
         self._model.close()
@@ -55,4 +51,4 @@ class EndpointUser:
                 return answer.result(timeout=_LOOK)
             except TimeoutError:
                 if self._cancel.requested:
-                    raise UserFaultError("the run was stopped before it answered") from None
+                    raise NoAnswerError("the run was stopped before it answered") from None

@@ -29,26 +29,13 @@ class Spoken(msgspec.Struct, frozen=True, kw_only=True):
     cost: str | None = None
 
 
-class UserFaultError(Exception):
-    """The user said nothing that could be used. `again` says that it may when asked again, after `wait` seconds.
-
-    `reply` is what came instead, word for word.
-    """
-
-    def __init__(self, words: str, *, again: bool = False, wait: float = 0.0, reply: str = "") -> None:
-        super().__init__(words)
-        self.again = again
-        self.wait = wait
-        self.reply = reply
-
-
 class User(typing.Protocol):
     """Plays any number of roles at the same time, and keeps nothing between two calls."""
 
     def speak(self, role: Role, talk: Sequence[Exchange], seed: int) -> Spoken:
         """What the user of that role says after these turns, which do not include those of `role.before`.
 
-        `seed` is that of the attempt. Raises UserFaultError.
+        `seed` is that of the attempt. Raises NoAnswerError where it says nothing that could be used.
         """
         ...
 

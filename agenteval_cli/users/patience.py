@@ -8,12 +8,13 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from agenteval_cli.asking import NoAnswerError
 from agenteval_cli.process import Cancel
 from agenteval_cli.redaction import Redactor
 from agenteval_cli.simulation import Role
 from agenteval_cli.talk import Exchange
 from agenteval_cli.user_config import UserConfig
-from agenteval_cli.users.interface import Spoken, User, UserFaultError
+from agenteval_cli.users.interface import Spoken, User
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds
 _LOOK = 0.05  # seconds between looks at whether the run was stopped
@@ -40,7 +41,7 @@ class PatientUser:
             try:
                 with self._turn():
                     return self._user.speak(role, talk, seed)
-            except UserFaultError as fault:
+            except NoAnswerError as fault:
                 if not fault.again or tries > self._retries:
                     raise
                 self._pause(max(fault.wait, _pause_after(tries)))
@@ -54,7 +55,7 @@ class PatientUser:
     def _turn(self) -> Iterator[None]:
         while not self._free.acquire(timeout=_LOOK):
             if self._cancel.requested:
-                raise UserFaultError("the run was stopped before it was asked")
+                raise NoAnswerError("the run was stopped before it was asked")
         try:
             yield
         finally:

@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from agenteval_cli.asking import Answer
+from agenteval_cli.asking import Answer, NoAnswerError
 from agenteval_cli.compare import shown
 from agenteval_cli.simulation import Role
 from agenteval_cli.talk import Exchange
-from agenteval_cli.users.interface import Spoken, UserFaultError
+from agenteval_cli.users.interface import Spoken
 
 USER, AGENT = "user", "assistant"
 _ENDS = ("done", "gives_up")
@@ -33,16 +33,16 @@ def messages_of(role: Role, talk: Sequence[Exchange]) -> Iterator[tuple[str, Any
 
 
 def spoken_by_command(answer: Answer) -> Spoken:
-    """The one JSON document that a command prints. Raises UserFaultError."""
+    """The one JSON document that a command prints. Raises NoAnswerError."""
     try:
         value = msgspec.json.decode(answer.text)
     except (ValueError, RecursionError) as error:
-        raise UserFaultError(f"{_is_no_answer(answer.text)}: {error}", reply=answer.text) from error
+        raise NoAnswerError(f"{_is_no_answer(answer.text)}: {error}", reply=answer.text) from error
     return _spoken(answer, value, _BESIDE)
 
 
 def spoken_by_model(answer: Answer) -> Spoken:
-    """One JSON object, fenced or not, or a text as what is said, after what a model thought. Raises UserFaultError.
+    """One JSON object, fenced or not, or a text as what is said, after what a model thought. Raises NoAnswerError.
 
     A text that has something like such an object in it is neither: what is meant to be said cannot be told.
     """
@@ -53,7 +53,7 @@ def spoken_by_model(answer: Answer) -> Spoken:
         value = msgspec.json.decode(body)
     except (ValueError, RecursionError):
         if not text or fenced or _LIKE_AN_ANSWER.search(body):
-            raise UserFaultError(_is_no_answer(answer.text), reply=answer.text) from None
+            raise NoAnswerError(_is_no_answer(answer.text), reply=answer.text) from None
         return _as_spoken(answer, text, done=False)
     return _spoken(answer, value) if isinstance(value, dict | list) else _as_spoken(answer, text, done=False)
 
@@ -61,7 +61,7 @@ def spoken_by_model(answer: Answer) -> Spoken:
 def _spoken(answer: Answer, value: Any, beside: frozenset[str] = frozenset()) -> Spoken:
     fault = _fault(value, beside)
     if fault is not None:
-        raise UserFaultError(f"{_is_no_answer(answer.text)}: {fault}", reply=answer.text)
+        raise NoAnswerError(f"{_is_no_answer(answer.text)}: {fault}", reply=answer.text)
     say = value.get("say")
     words = say if say and say.strip() else None
     return _as_spoken(answer, words, done=value.get("done", False), gives_up=value.get("gives_up", False))

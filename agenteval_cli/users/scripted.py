@@ -11,12 +11,13 @@ from typing import Any
 
 from msgspec import UNSET
 
+from agenteval_cli.asking import NoAnswerError
 from agenteval_cli.compare import ABSENT, shown
 from agenteval_cli.matchers import mismatch
 from agenteval_cli.patterns import PatternTimeoutError
 from agenteval_cli.simulation import Role, Rule, told
 from agenteval_cli.talk import Exchange
-from agenteval_cli.users.interface import Spoken, UserFaultError
+from agenteval_cli.users.interface import Spoken
 
 _LONGEST_ANSWER = 200  # characters of an answer that are quoted
 
@@ -37,7 +38,7 @@ class ScriptedUser:
             if chosen is not None:
                 used[chosen] += 1
         if chosen is None:
-            raise UserFaultError(_no_rule(answer, bool(rules)))
+            raise NoAnswerError(_no_rule(answer, bool(rules)))
         rule = rules[chosen]
         say = told(rule.say, role.knows)
         return Spoken(say=say, done=rule.done, gives_up=rule.gives_up)
@@ -69,7 +70,7 @@ def _matches(rule: Rule, answer: Any) -> bool:
     try:
         return answer is not ABSENT and mismatch(rule.when, answer) is None
     except PatternTimeoutError as error:
-        raise UserFaultError(f"its rule cannot be decided: {error}") from error
+        raise NoAnswerError(f"its rule cannot be decided: {error}") from error
 
 
 def _no_rule(answer: Any, has_rules: bool) -> str:
