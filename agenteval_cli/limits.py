@@ -17,7 +17,8 @@ def checked(limits: Limits, transcript: Transcript, seconds: float, turns: int =
     calls = None if transcript.tool_calls is None else len(transcript.tool_calls)
     tokens = transcript.usage.total if transcript.usage else None
     cost = None if transcript.cost is None else amount(transcript.cost)
-    users = sum(message.get("role") == "user" for message in transcript.messages or ())
+    # Agents report all that was said so far at every turn; of several turns the count is known.
+    users = sum(message.get("role") == "user" for message in transcript.messages or ()) if turns == 1 else 0
     measured: dict[str, tuple[Any, Any]] = {
         "timeout": (limits.timeout, round(seconds, 3)),
         "steps": (limits.steps, transcript.steps),

@@ -5,8 +5,6 @@ Reading whole attempt records of two large runs takes five times as long, and mo
 
 from __future__ import annotations
 
-import mmap
-import os
 from pathlib import Path
 
 import msgspec
@@ -60,7 +58,7 @@ def read_outcomes(folder: Path) -> Outcomes:
     record = read_record(folder)
     record = msgspec.structs.replace(record, status=status_now(record, folder))
     try:
-        raw = _mapped(folder / ATTEMPTS)
+        raw = (folder / ATTEMPTS).read_bytes()
     except FileNotFoundError:
         return Outcomes(record, (), str(folder))
     whole = memoryview(raw)[: raw.rfind(b"\n") + 1]
@@ -69,9 +67,3 @@ def read_outcomes(folder: Path) -> Outcomes:
     except msgspec.DecodeError as error:
         read_run(folder)  # names the line
         raise UsageError(f"{folder / ATTEMPTS}: not attempt records: {error}") from error
-
-
-def _mapped(path: Path) -> mmap.mmap | bytes:
-    """The bytes of a file without a copy: attempts are only ever added to it. Raises FileNotFoundError."""
-    with path.open("rb") as file:
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if os.fstat(file.fileno()).st_size else b""

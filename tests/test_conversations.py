@@ -448,3 +448,24 @@ def test_a_replay_that_was_stopped_goes_on_with_the_same_words(clerk: Repo) -> N
     done = clerk.run("run", "--resume", "latest")
     assert done.code == 0, done
     assert sorted(attempt["replay"]["attempt"] for attempt in attempts(clerk)) == [1, 2, 3]
+
+
+def test_turns_are_counted_as_they_were_whatever_history_the_agent_reports(clerk: Repo) -> None:
+    clerk.agent(
+        """
+        import json, sys
+        request = json.load(sys.stdin)
+        json.dump({"output": "yes", "messages": request["messages"], "tool_calls": []}, sys.stdout)
+        """
+    )
+    clerk.case(
+        "chat",
+        """
+        schema: 1
+        id: chat
+        limits: {turns: 3}
+        turns: [{user: one}, {user: two}, {user: three}]
+        outcome: [{contains: "yes"}]
+        """,
+    )
+    assert only(clerk)[1]["status"] == "passed"
