@@ -12,10 +12,23 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from agenteval_cli import limits
+from agenteval_cli.case import Limits
 from agenteval_cli.endings import Answered, Cancelled, Ending, Facts, HarnessFault, TimedOut, Unanswered, UserFault
+from agenteval_cli.finding import FAILED
 from agenteval_cli.replaying import Says
 from agenteval_cli.sessions import Means, Session, session_for
-from agenteval_cli.speakers import Broken, Replayed, Script, Simulated, Speaker, Stop, says_by_rules
+from agenteval_cli.speakers import (
+    Broken,
+    Line,
+    Replayed,
+    Script,
+    Simulated,
+    Speaker,
+    Stop,
+    Words,
+    says_by_rules,
+)
 from agenteval_cli.talk import AGENT_ENDED, Exchange, Talk
 from agenteval_cli.task import Task
 from agenteval_cli.transcript import Transcript
@@ -53,9 +66,11 @@ def _speaker(task: Task, users: Mapping[str, User]) -> Speaker:
 
 
 def _by_rules(task: Task, users: Mapping[str, User]) -> Says | None:
-    """What the user of the task would say, where it is one that goes by rules; those alone are there in a replay."""
+    """What the user of the task would say, where it goes by the rules that its recorded words came from."""
     role, user = task.role, users.get(task.user)
-    return None if role is None or user is None else lambda talk: says_by_rules(user, role, talk)
+    if role is None or user is None or task.recorded is None or not task.recorded.by_rules:
+        return None
+    return lambda talk: says_by_rules(user, role, talk)
 
 
 class _Conversation:
@@ -75,20 +90,36 @@ class _Conversation:
         """Every turn in order, until nobody says more, a turn is not answered, or the time of the agent is over."""
         while True:
             line = self._speaker.next(self._exchanges())
-            if self._means.processes.cancel.requested and self._speaker.user:
-                return self._ended_by(Cancelled(Facts()))
-            if isinstance(line, Broken):
-                return self._ended_by(UserFault(Facts(), f"the simulated user {self._speaker.user}: {line.reason}"))
-            if isinstance(line, Stop):
-                return self._over(line.why)
+            if not isinstance(line, Words) or self._is_cancelled():
+                return self._silenced(line)
             ending = self._asked(line.content)
             if not isinstance(ending, Answered):
                 return self._ended_by(ending)
             self._answers.append(ending)
-            if self._speaker.user and ending.transcript.ended:
-                return self._over(AGENT_ENDED)
-            if line.stop is not None:
-                return self._over(line.stop)
+            stop = self._stop_after(line, ending)
+            if stop is not None:
+                return self._over(stop.why)
+
+    def _is_cancelled(self) -> bool:
+        """Whether the run was stopped while the user thought; while the agent did, the session says so."""
+        return bool(self._speaker.user) and self._means.processes.cancel.requested
+
+    def _silenced(self, line: Line) -> Ending:
+        """How it ends where the user says no more."""
+        if self._is_cancelled():
+            return self._ended_by(Cancelled(Facts()))
+        if isinstance(line, Stop):
+            return self._over(line.why)
+        fault = line.reason if isinstance(line, Broken) else ""
+        return self._ended_by(UserFault(Facts(), f"the simulated user {self._speaker.user}: {fault}"))
+
+    def _stop_after(self, line: Words, answer: Answered) -> Stop | None:
+        """Why nothing follows an answer; None where the user goes on."""
+        if self._speaker.user and answer.transcript.ended:
+            return Stop(AGENT_ENDED)
+        if line.stop is not None:
+            return Stop(line.stop)
+        return Stop(None) if self._is_over_limit() else None
 
     def _asked(self, words: Any) -> Ending:
         self._request = self._next_request(words)
@@ -104,7 +135,17 @@ class _Conversation:
         if self._answers:
             following = next_request(self._request, self._answers[-1].transcript, words)
             return {**following, "deadline": deadline_in(max(0.0, self._left))}
-        return opened(self._request, words) if self._speaker.user else self._request
+        if not self._speaker.user:
+            return self._request
+        return {**opened(self._request, words), "deadline": deadline_in(self._left)}
+
+    def _is_over_limit(self) -> bool:
+        if self._task.limits == Limits(timeout=self._task.limits.timeout):
+            return False
+        seconds = sum(answer.facts.seconds for answer in self._answers)
+        turns = self._turns()
+        found = limits.checked(self._task.limits, joined(turns), seconds, len(turns))
+        return any(result.result == FAILED for result in found)
 
     def _exchanges(self) -> Sequence[Exchange]:
         """The turns that were answered."""
@@ -123,7 +164,7 @@ class _Conversation:
 
     def _ended_by(self, ending: Ending) -> Ending:
         """The ending with the turns before it, and their facts."""
-        if isinstance(ending, HarnessFault | Answered) or not (self._answers or self._speaker.user):
+        if isinstance(ending, Answered) or not (self._answers or self._speaker.user):
             return ending
         facts = _joined([*(answer.facts for answer in self._answers), ending.facts])
         whole: Unanswered = replace(ending, facts=facts, turns=self._turns(), talk=self._talk(None))

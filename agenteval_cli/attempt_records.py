@@ -9,7 +9,7 @@ import msgspec
 
 from agenteval_cli.agents import ReadyAgent
 from agenteval_cli.checks import NOTHING_TOLD, Told
-from agenteval_cli.endings import Answered, Ending, Facts, HarnessFault
+from agenteval_cli.endings import Answered, Ending, Facts
 from agenteval_cli.grading import verdict_on
 from agenteval_cli.judgement import Judgement
 from agenteval_cli.records import (
@@ -71,7 +71,7 @@ def masked_attempt(attempt: AttemptRecord, redactor: Redactor) -> AttemptRecord:
 
 
 def _masked(ending: Ending, redactor: Redactor) -> Facts:
-    facts = Facts() if isinstance(ending, HarnessFault) else ending.facts
+    facts = ending.facts
     return msgspec.structs.replace(
         facts,
         stdout=redactor.bytes(facts.stdout, excerpt=facts.stdout_size > len(facts.stdout)),
@@ -110,7 +110,7 @@ def _attempt_record(attempted: Attempted, facts: Facts) -> AttemptRecord:
 
 def _conversed(ending: Ending) -> dict[str, Any]:
     """How far a conversation came; nothing of an attempt that asked once."""
-    if isinstance(ending, HarnessFault) or ending.talk is None:
+    if ending.talk is None:
         return {}
     one = 1 if isinstance(ending, Answered) else 0
     return {"turns": len(ending.turns) or one or None, "stop": ending.talk.stop, "replay": ending.talk.replay}
@@ -136,7 +136,7 @@ def _measured(ending: Ending) -> dict[str, Any]:
 
 def _notes(ending: Ending, agent: ReadyAgent) -> Iterator[str]:
     """What a reader of the result should know that no check asked about."""
-    if not isinstance(ending, HarnessFault) and ending.talk is not None:
+    if ending.talk is not None:
         yield from _notes_on_replay(ending.talk.replay)
     if not isinstance(ending, Answered):
         return
@@ -163,7 +163,7 @@ def _transcript_record(attempted: Attempted, facts: Facts) -> TranscriptRecord:
         attempt=attempted.number,
         request=attempted.request,
         transcript=answered.transcript if answered else None,
-        turns=() if isinstance(ending, HarnessFault) else ending.turns,
-        talk=None if isinstance(ending, HarnessFault) else ending.talk,
-        **({} if isinstance(ending, HarnessFault) else raw_output(facts)),
+        turns=ending.turns,
+        talk=ending.talk,
+        **raw_output(facts),
     )

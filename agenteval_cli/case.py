@@ -41,8 +41,8 @@ class Limits(msgspec.Struct, frozen=True, omit_defaults=True):
 class OutcomeCheck(msgspec.Struct, frozen=True):
     """One check of the answer or the end state. `name` is its place in the case, as `outcome[0].contains`.
 
-    `turn` is that of the conversation, from 1, or from -1 backwards; the last one where it is None. `parts` are the
-    checks that all_of, any_of and not put together. The rest are the options that stand beside a check.
+    `turn` is that of the conversation, from 1, or from -1 backwards, ANY or ALL; the last one where it is None. `parts`
+    are the checks that all_of, any_of and not put together. The rest are the options that stand beside a check.
     """
 
     name: str
@@ -51,7 +51,7 @@ class OutcomeCheck(msgspec.Struct, frozen=True):
     ignore_case: bool = False
     severity: str = "error"
     note: str = ""
-    turn: int | None = None
+    turn: int | str | None = None
     ignore_space: bool = False
     fold: tuple[str, ...] = ()
     normal_form: str = "NFC"
@@ -62,6 +62,7 @@ class OutcomeCheck(msgspec.Struct, frozen=True):
     parts: tuple[OutcomeCheck, ...] = ()
 
 
+ANY, ALL = "any", "all"  # turns
 CHECK_OPTIONS = frozenset(OutcomeCheck.__struct_fields__) - {"name", "kind", "expected", "parts"}
 _SIMILAR = {"measure": "token_f1", "threshold": 0.7}  # what match: similar asks for
 _WITH_REFERENCES = frozenset({"state", "number", "money", "date"})  # a reference into the state may stand in them

@@ -12,14 +12,12 @@ from agenteval_cli.case import Case
 from agenteval_cli.config import FILE_NAME
 from agenteval_cli.errors import UsageError
 from agenteval_cli.judge_config import CommandSettings, Endpoint
-from agenteval_cli.problems import did_you_mean
 from agenteval_cli.ready_users import made_ready
 from agenteval_cli.records import UserRecord
 from agenteval_cli.simulation import Role
-from agenteval_cli.user_config import Playing, Scripted, UserConfig
+from agenteval_cli.user_config import SCRIPTED, Playing, Scripted, UserConfig, fault_of_user
 from agenteval_cli.users.ready import ReadyUser
 
-SCRIPTED = "scripted"  # the user of a case that has a script, where no other goes by rules
 _BUILT_IN = UserConfig(name=SCRIPTED, played=Scripted())
 
 
@@ -69,31 +67,25 @@ def user_records(cast: Cast) -> tuple[UserRecord, ...]:
 
 def _player(playing: Playing, case: Case, role: Role) -> UserConfig:
     """Who plays this role. A script is for a user that goes by rules, so that no other is the default there."""
-    name = role.user or playing.default
-    config = playing.users.get(name) if name is not None else None
-    if role.script and not _goes_by_rules(config):
-        if role.user is None or (config is None and role.user == SCRIPTED):
-            return _scripted_of(playing)
-        if config is not None:
-            words = f"its simulation.script is for a scripted user, and '{role.user}' is none"
-            raise UsageError(f"{case.id}: {words}; leave out simulation.user or simulation.script")
-    if config is None:
-        raise UsageError(f"{case.id}: {_nobody(playing, role)}")
-    return config
+    if role.user is not None:
+        fault = fault_of_user(role.user, bool(role.script), playing.by_rules)
+        if fault is not None:
+            raise UsageError(f"{case.id}: {fault}")
+        return playing.users.get(role.user, _BUILT_IN)
+    default = playing.users.get(playing.default or "")
+    if role.script and not _goes_by_rules(default):
+        configured = playing.users.get(SCRIPTED)
+        return configured if configured is not None and _goes_by_rules(configured) else _BUILT_IN
+    if default is None:
+        raise UsageError(f"{case.id}: {_nobody(playing)}")
+    return default
 
 
 def _goes_by_rules(config: UserConfig | None) -> bool:
     return config is not None and isinstance(config.played, Scripted)
 
 
-def _scripted_of(playing: Playing) -> UserConfig:
-    configured = playing.users.get(SCRIPTED)
-    return configured if configured is not None and _goes_by_rules(configured) else _BUILT_IN
-
-
-def _nobody(playing: Playing, role: Role) -> str:
-    if role.user is not None:
-        return f"no user '{role.user}' under users in {FILE_NAME}{did_you_mean(role.user, playing.users)}"
+def _nobody(playing: Playing) -> str:
     if not playing.users:
         return f"nobody plays its simulated user; name who does under users in {FILE_NAME}, or give it a script"
     names = ", ".join(playing.users)

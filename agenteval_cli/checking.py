@@ -12,14 +12,16 @@ from agenteval_cli import rules, schemas, yaml_reader
 from agenteval_cli.digests import blob_name, digest_of_input
 from agenteval_cli.fixtures import Fixture
 from agenteval_cli.problems import Problem, did_you_mean
+from agenteval_cli.user_config import fault_of_user
 from agenteval_cli.yaml_reader import Document
 
 
 class Context(msgspec.Struct, frozen=True):
-    """What a case is checked against besides itself."""
+    """What a case is checked against besides itself. `users` says of each whether it goes by rules; None is unknown."""
 
     agents: tuple[str, ...] = ()
     fixtures: dict[str, Fixture] = {}
+    users: dict[str, bool] | None = None
 
 
 class Facts(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True, gc=False):
@@ -82,5 +84,10 @@ def _against(context: Context, document: Document) -> Iterator[Problem]:
     if name is not None and name not in context.agents:
         words = f"no agent '{name}' in agenteval.yaml{did_you_mean(name, context.agents)}"
         yield document.problem(("agent",), "unknown-agent", words)
+    simulation = data.get("simulation", {})
+    if "user" in simulation and context.users is not None:
+        fault = fault_of_user(simulation["user"], "script" in simulation, context.users)
+        if fault is not None:
+            yield document.problem(("simulation", "user"), "unknown-user", fault)
     for path, words in shared.faults(data, context.fixtures):
         yield document.problem(path, "unknown-fixture", words)

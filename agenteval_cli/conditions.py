@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from agenteval_cli.records import AgentRecord, RunRecord
+from agenteval_cli.records import AgentRecord, JudgeRecord, RunRecord, UserRecord
 
 
 def conditions_between(base: RunRecord, head: RunRecord) -> Iterator[str]:
@@ -20,14 +20,36 @@ def conditions_between(base: RunRecord, head: RunRecord) -> Iterator[str]:
     if known and base.grading != head.grading:
         yield f"what checks mean (version {base.grading} → {head.grading})"
     yield from _agents(base, head)
+    if known:
+        yield from _others("judge", base.judges, head.judges)
+        yield from _others("simulated user", base.users, head.users)
+    yield from _replays(base, head)
     if known and base.git.commit != head.git.commit:
         yield f"commit {(base.git.commit or 'none')[:12]} → {(head.git.commit or 'none')[:12]}"
-    dirty = [name for name, record in (("base", base), ("head", head)) if record.git.dirty]
+    dirty = [name for name, record in _runs(base, head) if record.git.dirty]
     if dirty:
         yield f"uncommitted changes in {' and '.join(dirty)}"
-    for name, record in (("base", base), ("head", head)):
-        if record.stopped:
-            yield f"the {name} run was stopped: {record.stopped}"
+    yield from (f"the {name} run was stopped: {record.stopped}" for name, record in _runs(base, head) if record.stopped)
+
+
+def _runs(base: RunRecord, head: RunRecord) -> tuple[tuple[str, RunRecord], ...]:
+    return ("base", base), ("head", head)
+
+
+def _replays(base: RunRecord, head: RunRecord) -> Iterator[str]:
+    for name, record in _runs(base, head) if base.replays != head.replays else ():
+        if record.replays:
+            yield f"the {name} run says the users' words of {record.replays} again"
+
+
+def _others(
+    kind: str, base: Iterable[JudgeRecord | UserRecord], head: Iterable[JudgeRecord | UserRecord]
+) -> Iterator[str]:
+    """Those of one name in both runs that are not the same."""
+    before = {item.name: item.digest for item in base}
+    for item in head:
+        if before.get(item.name, item.digest) != item.digest:
+            yield f"{kind} {item.name} changed"
 
 
 def _agents(base: RunRecord, head: RunRecord) -> Iterator[str]:

@@ -161,6 +161,10 @@ def _order(made: RunRecord, tree: Repository, cases: Sequence[str], how: How, en
     for agent in order.record.agents:
         if digests.get(agent.name) != agent.digest:
             raise UsageError(f"agent '{agent.name}' is not what it was in run {made.id}")
+    users = {user.name: user.digest for user in made.users}
+    for user in order.record.users:
+        if users.get(user.name) != user.digest:
+            raise UsageError(f"the simulated user '{user.name}' is not what it was in run {made.id}")
     return order
 
 

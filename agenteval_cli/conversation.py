@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
+from agenteval_cli.compare import same
 from agenteval_cli.finding import CheckResult
 from agenteval_cli.phrases import count
 from agenteval_cli.records import TranscriptRecord
@@ -88,7 +89,7 @@ def events_of(record: TranscriptRecord) -> Iterator[Event]:
             yield Silence(at, "" if turns else printed(record, "stdout"))
         else:
             yield from _told(transcript, known, number)
-            yield Answer(transcript, at, UNSET if transcript.state == state else transcript.state)
+            yield Answer(transcript, at, UNSET if _is_same_state(state, transcript.state) else transcript.state)
             state = transcript.state
             known.append(Said("assistant", transcript.output))
             number += len(transcript.tool_calls or ())
@@ -132,13 +133,19 @@ def _end(talk: Talk, turns: int) -> Iterator[str]:
     why = "it broke off" if talk.stop is None else f"{STOPS.get(talk.stop, talk.stop)} ({talk.stop})"
     yield f"the end, after {count(turns, 'answered turn')}: {why}"
     if talk.stop is None and talk.calls and talk.calls[-1].turn > len(talk.said):
-        yield f"the last reply of {talk.user}: {talk.calls[-1].reply or 'none'}"
+        last = talk.calls[-1]
+        yield f"the last reply of {talk.user}: {last.reply or last.fault}"
     replay = talk.replay
     if replay is not None:
         fitted = "to the end the words fitted what was answered"
         parted = f"from turn {replay.apart_at} on they may not fit: {replay.why}"
         told = fitted if replay.apart_at is None else parted
         yield f"the words of {talk.user} were replayed from run {replay.run}, attempt {replay.attempt}; {told}"
+
+
+def _is_same_state(before: Any, now: Any) -> bool:
+    """As JSON values: 1 is not true."""
+    return (before is UNSET) == (now is UNSET) and (now is UNSET or same(before, now))
 
 
 def _told(transcript: Transcript, known: Sequence[Said], number: int) -> Iterator[Event]:

@@ -83,7 +83,10 @@ class HarnessFault(msgspec.Struct, frozen=True, tag=True):
     """Something of ours or of this machine went wrong: no room, a vanished file."""
 
     reason: str
+    facts: Facts = Facts()
+    turns: Turns = ()
+    talk: Talk | None = None
 
 
-Unanswered = AgentFault | TimedOut | OverLimit | Cancelled | UserFault
-Ending = Answered | Unanswered | HarnessFault
+Unanswered = AgentFault | TimedOut | OverLimit | Cancelled | UserFault | HarnessFault
+Ending = Answered | Unanswered

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 import msgspec
 
 from agenteval_cli import checks, judged, limits, trajectory
-from agenteval_cli.case import Case, OutcomeCheck
+from agenteval_cli.case import ALL, ANY, Case, OutcomeCheck
 from agenteval_cli.checks import NOTHING_TOLD, Evidence, Told
 from agenteval_cli.criteria import criteria_of
 from agenteval_cli.endings import (
@@ -25,9 +25,12 @@ from agenteval_cli.endings import (
 )
 from agenteval_cli.finding import ERROR, FAILED, NO_EVIDENCE, PASSED, CheckResult
 from agenteval_cli.judgement import Judgement
+from agenteval_cli.phrases import count
 from agenteval_cli.transcript import Transcript
+from agenteval_cli.turns import joined
 
 NOT_CHECKED = "not_checked"
+_NEVER_MADE_GOOD = ("trajectory.forbidden", "trajectory.only", "trajectory.max_repeats", "trajectory.confirm_before")
 GRADING = 2  # raise it when a check comes to mean something else: kept attempts are graded again then
 
 
@@ -52,8 +55,6 @@ def verdict_on(
     match ending:
         case Answered():
             return _graded(case, ending, told, judgements)
-        case HarnessFault(reason=reason):
-            return Verdict("harness_error", reason=reason)
         case _:
             return broken_off(case, ending.turns, *_why_unanswered(ending))
 
@@ -64,20 +65,27 @@ def _why_unanswered(ending: Unanswered) -> tuple[str, str]:
         case AgentFault(reason=reason):
             return "agent_error", reason
         case TimedOut(limit=limit):
-            return "timeout", f"no answer within {limit:g} s"
+            spent = f"the attempt's {limit:g} s were over" if ending.turns else f"no answer within {limit:g} s"
+            return "timeout", spent
         case OverLimit(reason=reason):
             return "over_limit", reason
         case Cancelled():
             return "cancelled", "the run was stopped before the agent answered"
         case UserFault(reason=reason):
             return "ungraded", reason
+        case HarnessFault(reason=reason):
+            return "harness_error", reason
         case _ as never:
             assert_never(never)
 
 
 def broken_off(case: Case, turns: tuple[Transcript, ...], status: str, reason: str) -> Verdict:
-    """A conversation without a last answer: what its turns show can fail, and nothing as a whole can pass."""
-    results = tuple(_of_turns(case, turns, NOTHING_TOLD))
+    """A conversation without a last answer: what its turns show can fail, and nothing as a whole can pass.
+
+    Made are the checks of each turn, and those of the case that name one; of the rules for the whole path those that no
+    later turn could have made good, where they are broken.
+    """
+    results = (*_of_turns(case, turns, NOTHING_TOLD), *_of_named_turns(case, turns), *_broken_already(case, turns))
     failed = {result.part for result in results if result.gates and result.result == FAILED}
     return Verdict(
         status=status,
@@ -86,6 +94,21 @@ def broken_off(case: Case, turns: tuple[Transcript, ...], status: str, reason: s
         reason=f"turn {len(turns) + 1}: {reason}" if turns else reason,
         checks=results,
     )
+
+
+def _of_named_turns(case: Case, turns: tuple[Transcript, ...]) -> Iterator[CheckResult]:
+    for check in case.outcome:
+        if isinstance(check.turn, int) and 1 <= check.turn <= len(turns):
+            yield _of_outcome(check, turns[check.turn - 1], case, NOTHING_TOLD, turn=check.turn)
+        if check.turn == ALL:
+            results = [_of_outcome(check, each, case, NOTHING_TOLD, turn=at) for at, each in enumerate(turns, start=1)]
+            yield from [result for result in results if result.result == FAILED][:1]
+
+
+def _broken_already(case: Case, turns: tuple[Transcript, ...]) -> Iterator[CheckResult]:
+    for result in trajectory.checked(case.trajectory, joined(turns)) if turns else ():
+        if result.result == FAILED and result.name.startswith(_NEVER_MADE_GOOD):
+            yield result
 
 
 def asked_of(case: Case, answered: Answered) -> Iterator[tuple[OutcomeCheck, Transcript]]:
@@ -146,12 +169,35 @@ def _of_whole(check: OutcomeCheck, answered: Answered, case: Case, told: Told) -
     stop = answered.talk.stop if answered.talk else None
     if check.turn is None:
         return _of_outcome(check, answered.transcript, case, told, stop=stop)
+    if isinstance(check.turn, str):
+        turns = answered.turns or (answered.transcript,)
+        results = [_of_outcome(check, each, case, told, turn=at) for at, each in enumerate(turns, start=1)]
+        return _any_of(results) if check.turn == ANY else _all_of(results)
     index = _index_of(check.turn, answered)
     if index is None:
         words = f"the conversation has no turn {check.turn}"
         return CheckResult(check.name, "outcome", FAILED, words, severity=check.severity, note=check.note)
     turns = answered.turns or (answered.transcript,)
     return _of_outcome(check, turns[index], case, told, turn=index + 1, stop=stop)
+
+
+def _any_of(results: Sequence[CheckResult]) -> CheckResult:
+    """The first turn in which it holds, else one that could not be decided, else the last one."""
+    for wanted in (PASSED, NO_EVIDENCE, ERROR):
+        found = next((result for result in results if result.result == wanted), None)
+        if found is not None:
+            return found
+    words = f"in none of {count(len(results), 'turn')}; at last {results[-1].message}"
+    return msgspec.structs.replace(results[-1], turn=None, message=words)
+
+
+def _all_of(results: Sequence[CheckResult]) -> CheckResult:
+    """The first turn in which it does not hold, else one that could not be decided."""
+    for wanted in (FAILED, NO_EVIDENCE, ERROR):
+        found = next((result for result in results if result.result == wanted), None)
+        if found is not None:
+            return found
+    return msgspec.structs.replace(results[0], turn=None)
 
 
 def _of_outcome(
@@ -173,6 +219,8 @@ def _looked_at(check: OutcomeCheck, answered: Answered) -> Transcript | None:
     """The transcript of the turn that the check names, else the whole; None where there was no such turn."""
     if check.turn is None:
         return answered.transcript
+    if isinstance(check.turn, str):
+        return None  # what is asked of others is asked of one answer
     index = _index_of(check.turn, answered)
     return None if index is None else (answered.turns or (answered.transcript,))[index]
 

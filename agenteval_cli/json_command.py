@@ -14,6 +14,7 @@ import msgspec
 from agenteval_cli.asking import Answer, Asked, NoAnswerError
 from agenteval_cli.process import MAX_STDOUT, Command, Ended, NotStartedError, Processes
 from agenteval_cli.transcript import decoded
+from agenteval_cli.units import amount
 
 TRY_AGAIN = 75  # EX_TEMPFAIL of sysexits.h: how a command says that it may answer later
 PROTOCOL = 1
@@ -72,7 +73,7 @@ def _answer(text: str) -> Answer:
         model=said["model"] if isinstance(said.get("model"), str) else None,
         input_tokens=_count(usage.get("input_tokens")),
         output_tokens=_count(usage.get("output_tokens")),
-        cost=said["cost"] if isinstance(said.get("cost"), str) else None,
+        cost=_amount(said.get("cost")),
     )
 
 
@@ -82,6 +83,13 @@ def _mapping(value: Any) -> dict[str, Any]:
 
 def _count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _amount(value: Any) -> str | None:
+    """Decimal text as it is, a number as text; what is no amount is not known."""
+    text = str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
+    known = None if text is None else amount(text)
+    return text if known is not None and known >= 0 else None
 
 
 def _crash(ended: Ended) -> str:

@@ -24,7 +24,7 @@ from agenteval_cli.judge_config import Endpoint, Judging
 from agenteval_cli.judged import answer_to, judgement_of, metric_of
 from agenteval_cli.judgement import CANNOT_TELL, NONE, Call, Judgement, Vote
 from agenteval_cli.judges import EndpointJudge, ReadyJudge, judge_for
-from agenteval_cli.material import Material, blocks_of, material_of
+from agenteval_cli.material import Material, blocks_of_whole, material_of
 from agenteval_cli.metrics.interface import EMBEDDINGS, JUDGE, Means, Measured, Metric, NotMeasurableError, rating
 from agenteval_cli.metrics.semantic_similarity import cosine
 from agenteval_cli.process import Processes
@@ -36,6 +36,7 @@ Came = queue.SimpleQueue[tuple[int, Vote]]
 _LOOK = 0.1  # seconds between looks at whether the run was stopped
 _STOPPED = "the run was stopped before the judge answered"
 TASK = "Is this statement about the answer true?"
+TASK_OF_DIALOGUE = "Is this statement about what the agent said and did in the conversation true?"
 
 
 class Court(msgspec.Struct, frozen=True, kw_only=True):
@@ -219,7 +220,7 @@ def _answered(criterion: Criterion, material: Material, means: Means) -> Vote:
 def _score(criterion: Criterion, material: Material, means: Means) -> Measured:
     metric = metric_of(criterion)
     if metric is None:
-        return rating(means, criterion.text, criterion.steps, blocks_of(material), criterion.scale or (1, 5))
+        return rating(means, criterion.text, criterion.steps, blocks_of_whole(material), criterion.scale or (1, 5))
     missing = [name for name in metric.needs if getattr(material, name) is None]
     if missing:
         words = " and ".join(name.replace("_", " ") for name in missing)
@@ -230,9 +231,10 @@ def _score(criterion: Criterion, material: Material, means: Means) -> Measured:
 def question_of(criterion: Criterion, material: Material) -> Question:
     """The one question of a plain criterion."""
     how = "\n".join(("", "Steps:", *(f"- {step}" for step in criterion.steps))) if criterion.steps else ""
+    task = TASK if material.dialogue is None else TASK_OF_DIALOGUE
     return Question(
-        task=f"{TASK}\n\nStatement: {criterion.text}{how}\n\nAnswer cannot_tell where the evidence does not decide it.",
-        blocks=blocks_of(material),
+        task=f"{task}\n\nStatement: {criterion.text}{how}\n\nAnswer cannot_tell where the evidence does not decide it.",
+        blocks=blocks_of_whole(material),
         keys=verdict_keys(),
     )
 

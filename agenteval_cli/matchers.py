@@ -12,6 +12,7 @@ from typing import Any
 
 from agenteval_cli.compare import ABSENT, Difference, child, first_difference, kind_of, shown
 from agenteval_cli.patterns import pattern_fault, search
+from agenteval_cli.problems import did_you_mean
 
 Path = tuple[str | int, ...]
 Operator = Callable[[Any, Any], "str | None"]
@@ -51,6 +52,15 @@ def operator_of(value: Any) -> str | None:
         (key,) = value
         return key if key in OPERATORS else None
     return None
+
+
+def nearly_operator(value: Any) -> str | None:
+    """In words, the operator that the key of a one-key mapping is nearly; None where it is one, or none at all."""
+    if not isinstance(value, dict) or len(value) != 1 or operator_of(value) is not None:
+        return None
+    (key,) = value
+    near = "" if key.startswith("$") else did_you_mean(key, OPERATORS)  # $state points into the state
+    return f"'{key}' is no operator, so that the mapping itself is compared{near}" if near else None
 
 
 def faults(expected: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:

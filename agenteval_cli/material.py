@@ -12,6 +12,7 @@ from msgspec import UNSET
 from agenteval_cli.case import Case
 from agenteval_cli.constraints import CallPattern
 from agenteval_cli.endings import Answered
+from agenteval_cli.talk import STOPS
 from agenteval_cli.transcript import ReasoningStep, ToolCall, Transcript
 
 MOST_OF_A_BLOCK = 20_000  # characters of one block that a judge is shown
@@ -22,12 +23,14 @@ class Material(msgspec.Struct, frozen=True, kw_only=True):
     """The evidence. None is what the case does not have or the agent did not report.
 
     `turns` has what the user said and what came back, a pair for each; `before` what was said before the last of them.
+    `dialogue` is all of a conversation of several turns as one text, with its calls, where all of it is looked at.
     """
 
     input: str
     output: str
     before: tuple[Block, ...] = ()
     turns: tuple[Block, ...] = ()
+    dialogue: str | None = None
     expected_output: str | None = None
     context: tuple[str, ...] | None = None
     retrieval_context: tuple[str, ...] | None = None
@@ -53,6 +56,7 @@ def material_of(case: Case, answered: Answered, turn: int | None = None) -> Mate
         output=as_text(transcript.output),
         before=before,
         turns=turns,
+        dialogue=_dialogue(said, answered, before) if turn is None and len(turns) > 1 else None,
         expected_output=None if data.get("expected_output") is None else as_text(data["expected_output"]),
         context=tuple(map(as_text, data["context"])) if "context" in data else None,
         retrieval_context=transcript.retrieval_context,
@@ -66,6 +70,15 @@ def material_of(case: Case, answered: Answered, turn: int | None = None) -> Mate
 def blocks_of(material: Material) -> tuple[Block, ...]:
     """All of it as named texts, in the order of events; what is not there has no block."""
     return tuple(_blocks(material))
+
+
+def blocks_of_whole(material: Material) -> tuple[Block, ...]:
+    """The same with a conversation as one text, where it is looked at as a whole."""
+    if material.dialogue is None:
+        return blocks_of(material)
+    told_there = ("conversation before", "user", "tool calls", "answer")
+    rest = tuple(block for block in blocks_of(material) if block[0] not in told_there)
+    return (("conversation", material.dialogue), *rest)
 
 
 def cut(text: str, most: int = MOST_OF_A_BLOCK) -> str:
@@ -117,6 +130,18 @@ def _said(case: Case, answered: Answered) -> list[Any]:
         words = [each.get("content") for each in answered.transcript.messages or () if each.get("role") == "user"]
         return list(answered.talk.said) if answered.talk else words[-1:] or [""]
     return [turn.user for turn in case.turns] if case.turns else [case.input]
+
+
+def _dialogue(said: Sequence[Any], answered: Answered, before: Sequence[Block]) -> str:
+    """The prefix, then each turn with its calls, and why it stopped."""
+    prefix = before[: len(before) - 2 * (len(answered.turns) - 1)]
+    lines = [f"{role}: {text}" for role, text in prefix]
+    for user, turn in zip(said, answered.turns, strict=False):
+        lines.append(f"user: {as_text(user)}")
+        lines += [f"agent calls {shown_call(call)}" for call in turn.tool_calls or ()]
+        lines.append(f"agent: {as_text(turn.output)}")
+    stop = answered.talk.stop if answered.talk else None
+    return "\n".join([*lines, *([f"(then {STOPS[stop]})"] if stop else [])])
 
 
 def _turns(said: Sequence[Any], answered: Answered) -> tuple[Block, ...]:

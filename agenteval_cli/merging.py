@@ -6,18 +6,30 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from agenteval_cli.attempt_records import Records
 from agenteval_cli.errors import UsageError
-from agenteval_cli.records import ATTEMPT_FORMAT, FINISHED, INTERRUPTED, RUN_FORMAT, TRANSCRIPT_FORMAT, RunRecord
+from agenteval_cli.records import (
+    ATTEMPT_FORMAT,
+    FINISHED,
+    INTERRUPTED,
+    RUN_FORMAT,
+    TRANSCRIPT_FORMAT,
+    AgentRecord,
+    JudgeRecord,
+    RunRecord,
+    UserRecord,
+)
 from agenteval_cli.run_writer import RunWriter
 from agenteval_cli.schedule import shard_of
 from agenteval_cli.store import Run, read_transcript
 from agenteval_cli.summary import summary_of
 
 _AT_ONCE = 200
+Named = TypeVar("Named", AgentRecord, JudgeRecord, UserRecord)
 
 
 def merged_record(parts: Sequence[Run], run_id: str) -> RunRecord:
@@ -34,7 +46,9 @@ def merged_record(parts: Sequence[Run], run_id: str) -> RunRecord:
         status=FINISHED if all(record.status == FINISHED for record in records) else INTERRUPTED,
         finished_at=max(record.finished_at or record.started_at for record in records),
         git=replace(first.git, dirty=_any(record.git.dirty for record in records)),
-        agents=tuple({agent.name: agent for record in records for agent in record.agents}.values()),
+        agents=_all(record.agents for record in records),
+        judges=_all(record.judges for record in records),
+        users=_all(record.users for record in records),
         plan=plan,
         not_selected=tuple(sorted({name for record in records for name in record.not_selected} - _ids(records))),
         shard=None,
@@ -63,6 +77,11 @@ def merge(parts: Sequence[Run], runs: Path, run_id: str) -> Run:
     finally:
         writer.close()
     return Run(record, tuple(attempts), str(writer.folder))
+
+
+def _all(parts: Iterable[tuple[Named, ...]]) -> tuple[Named, ...]:
+    """Each once, by name: they are the same in all shards."""
+    return tuple({item.name: item for part in parts for item in part}.values())
 
 
 def _any(flags: Iterable[bool | None]) -> bool | None:
@@ -109,18 +128,22 @@ def _refuse_what_does_not_fit(records: Sequence[RunRecord]) -> None:
 def _refuse_different_conditions(records: Sequence[RunRecord]) -> None:
     """Shards that ran under different conditions would make a run that no single run could have made."""
     first = records[0]
-    agents = {agent.name: agent.digest for agent in first.agents}
+    digests: dict[tuple[str, str], str] = {}
     for record in records[1:]:
         for what, same in (
             ("commits", record.git.commit == first.git.commit),
             ("versions of agenteval", (record.tool_version, record.grading) == (first.tool_version, first.grading)),
             ("pass rates", record.min_pass_rate == first.min_pass_rate),
+            ("replayed words", record.replays == first.replays),
         ):
             if not same:
                 raise UsageError(f"shards {first.id} and {record.id} have different {what}")
-        for agent in record.agents:
-            if agents.setdefault(agent.name, agent.digest) != agent.digest:
-                raise UsageError(f"shards {first.id} and {record.id} ran different versions of agent '{agent.name}'")
+    for record in records:
+        for kind, part in (("agent", record.agents), ("judge", record.judges), ("user", record.users)):
+            for item in part:
+                if digests.setdefault((kind, item.name), item.digest) != item.digest:
+                    words = f"different versions of {kind} '{item.name}'"
+                    raise UsageError(f"shards {first.id} and {record.id} ran {words}")
     times = Counter(planned.case for record in records for planned in record.plan)
     if twice := next((case for case in times if times[case] > 1), None):
         raise UsageError(f"{twice} is in two of the shards; they were not made of the same selection")

@@ -18,7 +18,7 @@ from agenteval_cli.grading import GRADING
 from agenteval_cli.judging import Court
 from agenteval_cli.planning import plan_for
 from agenteval_cli.records import FINISHED, RUNNING, AgentRecord, PlannedCase, Platform, RunRecord
-from agenteval_cli.replays import recordings_of
+from agenteval_cli.replays import Recordings, recordings_of
 from agenteval_cli.repository import Loaded, LoadedCase, Repository
 from agenteval_cli.resuming import refuse_changes, refuse_other_users
 from agenteval_cli.reuse import kept_records, reuse_of
@@ -85,6 +85,8 @@ def new_order(
             {user.name: user.digest for user in user_records(cast)},
         )
         plan, kept = reuse.plan, kept_records(reuse, cases, earlier)
+    if replayed is not None:
+        plan = tuple(_replayed(each, replayed) if cases[each.case].case.role else each for each in plan)
     ids = {planned.case for planned in plan}
     record = RunRecord(
         id=new_run_id(repository.runs),
@@ -106,8 +108,21 @@ def new_order(
         replays=replayed.record.id if replayed else None,
     )
     order = _order(repository, record, cases, agents, wishes, court, kept=kept)
-    recordings = recordings_of(replayed, plan, cases) if replayed else {}
+    recordings = _recordings(replayed, plan, cases, cast)
     return msgspec.structs.replace(order, cast=cast, recordings=recordings)
+
+
+def _recordings(
+    replayed: Run | None, plan: Sequence[PlannedCase], cases: Mapping[str, LoadedCase], cast: Cast
+) -> Recordings:
+    if replayed is None:
+        return {}
+    return recordings_of(replayed, plan, cases, {name: user.digest for name, user in cast.users.items()})
+
+
+def _replayed(planned: PlannedCase, run: Run) -> PlannedCase:
+    """The case with where its user's words come from."""
+    return msgspec.structs.replace(planned, reason=f"{planned.reason}; the words of {run.record.id}")
 
 
 def _cast(repository: Repository, cases: Iterable[Case], environment: Mapping[str, str], replayed: Run | None) -> Cast:
@@ -139,7 +154,7 @@ def resumed_order(
     refuse_other_users(record, user_records(cast))
     kept = _still_to_keep(repository, run, cases)
     order = _order(repository, begun_again(record), cases, agents, wishes, court, kept=kept)
-    recordings = recordings_of(replayed, record.plan, cases) if replayed else {}
+    recordings = _recordings(replayed, record.plan, cases, cast)
     return msgspec.structs.replace(order, earlier=run.attempts, cast=cast, recordings=recordings)
 
 

@@ -186,3 +186,8 @@ def _inside_base64(secret: bytes, encode: Any) -> Iterator[str]:
         start = -(-offset * 8 // 6)
         end = (offset + len(secret)) * 8 // 6
         yield encoded[start:end]
+
+
+def is_masked(value: Any) -> bool:
+    """Whether something stands masked in a JSON value."""
+    return MASK.encode() in msgspec.json.encode(value)

@@ -55,7 +55,7 @@ def role_of(data: Mapping[str, Any]) -> Role | None:
         return None
     return Role(
         user_prompt=given["user_prompt"],
-        opening=given.get("opening"),
+        opening=told(given.get("opening"), given.get("knows", {})),
         knows=given.get("knows", {}),
         must_not_reveal=tuple(given.get("must_not_reveal", ())),
         ends_when=given.get("ends_when"),

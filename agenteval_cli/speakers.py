@@ -13,20 +13,10 @@ import msgspec
 
 from agenteval_cli.asking import NoAnswerError
 from agenteval_cli.breaking_role import is_loop, role_broken
-from agenteval_cli.replaying import Says, apart
+from agenteval_cli.replaying import Says, apart, end_of, stop_in
 from agenteval_cli.simulation import Role
-from agenteval_cli.talk import (
-    LOOP,
-    MAX_TURNS,
-    REPLAY_OVER,
-    USER_DONE,
-    USER_GAVE_UP,
-    Exchange,
-    Recorded,
-    Replay,
-    UserCall,
-)
-from agenteval_cli.users.interface import Spoken, User
+from agenteval_cli.talk import LOOP, MAX_TURNS, USER_DONE, USER_GAVE_UP, Exchange, Recorded, Replay, UserCall
+from agenteval_cli.users.interface import NoRuleLeftError, Spoken, User
 
 
 class Words(msgspec.Struct, frozen=True):
@@ -43,12 +33,14 @@ class Stop(msgspec.Struct, frozen=True):
 
 
 class Broken(msgspec.Struct, frozen=True):
-    """The user cannot go on through a fault of its own."""
+    """The user cannot go on through a fault of its own. `no_rule` says that only its rules have nothing left."""
 
     reason: str
+    no_rule: bool = False
 
 
 Line = Words | Stop | Broken
+_BY_THE_USER = (USER_DONE, USER_GAVE_UP, MAX_TURNS)
 
 
 class Speaker(Protocol):
@@ -102,23 +94,23 @@ class Simulated:
         if is_loop(talk):
             return Stop(LOOP)
         spoken = self._asked(talk)
-        if len(talk) < self._role.max_turns:
-            return Broken(spoken) if isinstance(spoken, str) else self._held_to_role(talk, spoken)
-        return Stop(MAX_TURNS if isinstance(spoken, str) else _stop_in(spoken) or MAX_TURNS)
+        if len(talk) >= self._role.max_turns:
+            return _at_the_end(spoken)
+        return spoken if isinstance(spoken, Broken) else self._held_to_role(talk, spoken)
 
     def replay(self, talk: Sequence[Exchange]) -> None:
         """Its words are its own."""
 
     def _held_to_role(self, talk: Sequence[Exchange], spoken: Spoken) -> Line:
         if spoken.say is None:
-            return Stop(_stop_in(spoken))
+            return Stop(stop_in(spoken))
         if is_loop(talk, spoken.say):
             return Stop(LOOP)
         fault = role_broken(self._role, talk, spoken.say)
-        return Words(spoken.say, _stop_in(spoken)) if fault is None else Broken(fault)
+        return Words(spoken.say, stop_in(spoken)) if fault is None else Broken(fault)
 
-    def _asked(self, talk: Sequence[Exchange]) -> Spoken | str:
-        """What it says, or in words why it says nothing; either is kept as a call, but for what a script says."""
+    def _asked(self, talk: Sequence[Exchange]) -> Spoken | Broken:
+        """What it says, or why it says nothing; either is kept as a call, but for what a script says."""
         began = time.monotonic()
         turn = len(talk) + 1
         try:
@@ -126,25 +118,52 @@ class Simulated:
         except NoAnswerError as fault:
             seconds = round(time.monotonic() - began, 3)
             self.calls += (UserCall(turn=turn, reply=fault.reply, fault=str(fault), seconds=seconds),)
-            return str(fault)
+            return Broken(str(fault), isinstance(fault, NoRuleLeftError))
         if spoken.reply:
             self.calls += (_call(turn, spoken, time.monotonic() - began),)
         return spoken
 
 
-def _stop_in(spoken: Spoken) -> str | None:
-    """Why the user says no more after this; None where it goes on."""
-    if spoken.gives_up:
-        return USER_GAVE_UP
-    return USER_DONE if spoken.done or spoken.say is None else None
+class Replayed:
+    """The words that the user of an earlier attempt said, whatever the agent answers now.
+
+    `says` tells what the user would say now, where it is one that goes by the same rules as then.
+    """
+
+    calls: tuple[UserCall, ...] = ()
+
+    def __init__(self, recorded: Recorded, says: Says | None) -> None:
+        self.user = recorded.user
+        self._recorded = recorded
+        self._says = says
+
+    def next(self, talk: Sequence[Exchange]) -> Line:
+        """Its words in order. Where the agent of then ended the conversation, nobody knows what it had said next."""
+        recorded = self._recorded
+        if len(talk) < len(recorded.said):
+            return Words(recorded.said[len(talk)])
+        if recorded.stop not in _BY_THE_USER:
+            return Broken(recorded.missing or "its recorded words are over, since its agent of then broke off there")
+        return Stop(end_of(recorded, talk, self._says))
+
+    def replay(self, talk: Sequence[Exchange]) -> Replay:
+        parted = apart(self._recorded, talk, self._says)
+        return Replay(self._recorded.run, self._recorded.attempt, *(parted or ()))
 
 
-def says_by_rules(user: User, role: Role, talk: Sequence[Exchange]) -> Any:
-    """What a user that goes by rules says next; None where it says nothing, or has no rule left."""
+def says_by_rules(user: User, role: Role, talk: Sequence[Exchange]) -> Spoken | None:
+    """What a user that goes by rules says next; None where it has no rule left."""
     try:
-        return user.speak(role, talk, 0).say
+        return user.speak(role, talk, 0)
     except NoAnswerError:
         return None
+
+
+def _at_the_end(spoken: Spoken | Broken) -> Line:
+    """After the last turn: whether the user has what it wanted. One that goes by rules may have none for that."""
+    if isinstance(spoken, Broken):
+        return Stop(MAX_TURNS) if spoken.no_rule else spoken
+    return Stop(stop_in(spoken) or MAX_TURNS)
 
 
 def _call(turn: int, spoken: Spoken, seconds: float) -> UserCall:
@@ -157,30 +176,3 @@ def _call(turn: int, spoken: Spoken, seconds: float) -> UserCall:
         output_tokens=spoken.output_tokens,
         cost=spoken.cost,
     )
-
-
-class Replayed:
-    """The words that the user of an earlier attempt said, whatever the agent answers now.
-
-    `says` tells what a user that goes by rules would say now; None where it was played by others.
-    """
-
-    calls: tuple[UserCall, ...] = ()
-
-    def __init__(self, recorded: Recorded, says: Says | None) -> None:
-        self.user = recorded.user
-        self._recorded = recorded
-        self._says = says
-
-    def next(self, talk: Sequence[Exchange]) -> Line:
-        recorded = self._recorded
-        if len(talk) < len(recorded.said):
-            return Words(recorded.said[len(talk)])
-        return Stop(recorded.stop if recorded.stop in (USER_DONE, USER_GAVE_UP, MAX_TURNS) else REPLAY_OVER)
-
-    def replay(self, talk: Sequence[Exchange]) -> Replay:
-        recorded = self._recorded
-        parted = apart(recorded, talk, self._says)
-        if parted is None:
-            return Replay(recorded.run, recorded.attempt)
-        return Replay(recorded.run, recorded.attempt, *parted)

@@ -62,7 +62,10 @@ class Replay(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
-    """An attempt of an earlier run whose user's words are to be said again, with what was answered to each."""
+    """An attempt of an earlier run whose user's words are to be said again, with what was answered to each.
+
+    `by_rules` says that they follow from rules that are still the same, `missing` why there are none.
+    """
 
     run: str
     attempt: int
@@ -70,6 +73,8 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     said: tuple[Any, ...]
     answers: tuple[Any, ...]
     stop: str | None = None
+    by_rules: bool = False
+    missing: str = ""
 
 
 class Talk(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

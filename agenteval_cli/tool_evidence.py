@@ -19,15 +19,13 @@ def observed_in(ending: Ending, observed: Observed) -> Ending:
     """
     match ending:
         case Answered() | AgentFault() | TimedOut() | UserFault() if observed.broken is not None:
-            return HarnessFault(observed.broken)
+            return HarnessFault(observed.broken, ending.facts, tuple(_turns(ending.turns, observed)), ending.talk)
         case Answered() if observed.too_many is not None:
             return _over_limit(ending, observed.too_many, observed)
         case AgentFault() | TimedOut() if observed.over_limit is not None:
             return _over_limit(ending, observed.over_limit, observed)
         case Answered():
             return with_observed(ending, observed)
-        case HarnessFault():
-            return ending
         case _:
             return msgspec.structs.replace(ending, turns=tuple(_turns(ending.turns, observed)))
 

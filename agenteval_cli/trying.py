@@ -102,7 +102,7 @@ def now() -> str:
 
 def _as_asked(request: dict[str, Any], ending: Ending) -> dict[str, Any]:
     """The request of the first turn, with the words that a simulated user found for it."""
-    talk = None if isinstance(ending, HarnessFault) else ending.talk
+    talk = ending.talk
     return opened(request, talk.said[0]) if talk is not None and talk.user and talk.said else request
 
 
@@ -147,6 +147,7 @@ def _task(
         transcript_from=agent.agent.transcript_from,
         transcript_format=agent.agent.transcript_format,
         seconds=seconds,
+        limits=case.limits,
         files={name: str(work.root / name) for name in case.files},
         look=looks_at_files(case),
     )

@@ -8,9 +8,11 @@ from typing import Any
 import msgspec
 
 from agenteval_cli.judge_config import CommandSettings, Endpoint, asked_from
+from agenteval_cli.problems import did_you_mean
 from agenteval_cli.simulation import Rule, rules_from
 
 DEFAULT_USER = "default"
+SCRIPTED = "scripted"  # the user of a case that has a script, where the default goes by no rules
 
 
 class Scripted(msgspec.Struct, frozen=True):
@@ -34,11 +36,28 @@ class Playing(msgspec.Struct, frozen=True):
     users: dict[str, UserConfig] = {}
 
     @property
+    def by_rules(self) -> dict[str, bool]:
+        """Of each user by name whether it goes by rules."""
+        return {name: isinstance(user.played, Scripted) for name, user in self.users.items()}
+
+    @property
     def default(self) -> str | None:
         """Who plays the users of cases that name none: the only one, or the one called default."""
         if len(self.users) == 1:
             return next(iter(self.users))
         return DEFAULT_USER if DEFAULT_USER in self.users else None
+
+
+def fault_of_user(name: str, has_script: bool, by_rules: Mapping[str, bool]) -> str | None:
+    """Why a user that a case names cannot play it, in words. `by_rules` says of each configured one whether it does."""
+    if name in by_rules:
+        if not has_script or by_rules[name]:
+            return None
+        words = f"its simulation.script is for a scripted user, and '{name}' is none"
+        return f"{words}; leave out simulation.user or simulation.script"
+    if has_script and name == SCRIPTED:
+        return None
+    return f"no user '{name}' under users in agenteval.yaml{did_you_mean(name, by_rules)}"
 
 
 def playing_from(data: Mapping[str, Any]) -> Playing:

@@ -67,14 +67,14 @@ class Lease:
     def ask(self, line: bytes, seconds: float, read: Callable[[Answer], Ending]) -> Ending:
         """Ask the attempt's worker, else an idle one, else a new one.
 
-        One that fell out of step while idle is replaced, and nobody notices. A worker whose answer cannot be read is
-        ended too: what it prints next may belong to this request still. Raises NotStartedError where the command
-        cannot be started, OSError where this machine has no room for it.
+        One that fell out of step while nobody talked to it is replaced, and nobody notices; the attempt's own is not.
+        A worker whose answer cannot be read is ended too: what it prints next may belong to this request still. Raises
+        NotStartedError where the command cannot be started, OSError where this machine has no room for it.
         """
         while True:
-            idle = self._settled or self._pool.taken(self._key)
-            self._settled = None
-            settled = idle or self._pool.settle(self._task)
+            own, self._settled = self._settled, None
+            idle = None if own else self._pool.taken(self._key)
+            settled = own or idle or self._pool.settle(self._task)
             ending = None
             try:
                 answer = settled.worker.send_and_wait(line, seconds)

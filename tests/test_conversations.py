@@ -124,7 +124,7 @@ def test_the_agents_own_answers_are_the_history_and_the_state_goes_on(clerk: Rep
     ("words", "status", "reason"),
     [
         ("now crash", "agent_error", "turn 2: the agent exited with code 3"),
-        ("now sleep", "timeout", "turn 2: no answer within 1 s"),
+        ("now sleep", "timeout", "turn 2: the attempt's 1 s were over"),
     ],
 )
 def test_a_turn_without_an_answer_ends_the_attempt_and_the_turns_before_it_are_kept_and_graded(
@@ -425,11 +425,20 @@ def test_a_replay_says_at_which_turn_it_stopped_making_sense(clerk: Repo) -> Non
 def test_a_run_without_the_words_cannot_be_replayed(clerk: Repo) -> None:
     clerk.case("refund", SIMULATED)
     assert clerk.run("run", "--attempts", "1").code == 0
+    first = clerk.runs()[-1].name
     clerk.case("other", SIMULATED)
-    done = clerk.run("run", "--replay-user", "latest")
-    assert done.code == 2
-    assert "has no whole conversation of other" in done.err
     clerk.case("plain")
+    done = clerk.run("run", "--replay-user", "latest", "--case", "other")
+    assert (done.code, "has no conversation of the selected cases to replay" in done.err) == (2, True)
+    done = clerk.run("run", "--replay-user", "latest", "--attempts", "1")
+    assert done.code == 1, done
+    found = {attempt["case"]: attempt for attempt in attempts(clerk)}
+    assert {name: attempt["status"] for name, attempt in found.items()} == {
+        "refund": "passed",
+        "other": "ungraded",
+        "plain": "failed",
+    }
+    assert f"{first} has no whole conversation of this case to replay" in found["other"]["reason"]
     done = clerk.run("run", "--case", "plain", "--replay-user", "latest")
     assert (done.code, "none of the selected cases has a simulated user" in done.err) == (2, True)
     done = clerk.run("run", "--since", "latest", "--replay-user", "latest")
@@ -469,3 +478,180 @@ def test_turns_are_counted_as_they_were_whatever_history_the_agent_reports(clerk
         """,
     )
     assert only(clerk)[1]["status"] == "passed"
+
+
+CANCEL = """
+schema: 1
+id: {id}
+tier: {tier}
+simulation:
+  user_prompt: Somebody who wants an order cancelled.
+  opening: Cancel my order.
+  script: [{when: {contains: is cancelled}, done: true}, {gives_up: true}]
+outcome: [{stop: user_done}]
+"""
+SAYS = """
+import json, sys
+request = json.load(sys.stdin)
+json.dump({"output": WORDS, "tool_calls": []}, sys.stdout)
+"""
+
+
+def test_a_replay_does_not_stop_as_it_did_when_the_agent_says_something_else(clerk: Repo) -> None:
+    clerk.agent(SAYS.replace("WORDS", '"It is cancelled."'))
+    clerk.case("cancel", CANCEL)
+    assert only(clerk)[1]["status"] == "passed"
+    clerk.agent(SAYS.replace("WORDS", '"No."'))
+    _, attempt, _ = only(clerk, "--replay-user", "latest")
+    assert (attempt["status"], attempt["stop"]) == ("failed", "user_gave_up")
+
+
+def test_of_a_user_that_goes_by_no_rules_nobody_knows_what_it_would_have_said(clerk: Repo) -> None:
+    clerk.agent(SAYS.replace("WORDS", '"Your order is cancelled now."'))
+    clerk.write("user.py", """print('{"done": true}')""")
+    config = (clerk.root / "agenteval.yaml").read_text(encoding="utf-8")
+    clerk.write("agenteval.yaml", config + "users: {default: {command: [python3, user.py]}}\n")
+    text = CANCEL.replace("  script: [{when: {contains: is cancelled}, done: true}, {gives_up: true}]\n", "")
+    clerk.case("cancel", text)
+    assert only(clerk)[1]["status"] == "passed"
+    run = clerk.runs()[-1].name
+    clerk.write("agent.py", SAYS.replace("WORDS", '"No."'))
+    _, attempt, _ = only(clerk, "--replay-user", run)
+    assert (attempt["status"], attempt["stop"]) == ("ungraded", "replay_over")
+    clerk.write("agent.py", SAYS.replace("WORDS", '"Your order is now cancelled."'))
+    _, attempt, _ = only(clerk, "--replay-user", run)
+    assert (attempt["status"], attempt["stop"]) == ("passed", "user_done")
+
+
+def test_a_replay_of_an_edited_case_or_of_masked_words_is_ungraded(clerk: Repo) -> None:
+    clerk.agent(SAYS.replace("WORDS", '"It is cancelled."'))
+    clerk.case("cancel", CANCEL)
+    clerk.case("masked", CANCEL.replace("Cancel my order.", "Cancel order 4711-8899."))
+    config = (clerk.root / "agenteval.yaml").read_text(encoding="utf-8")
+    clerk.write("agenteval.yaml", config + "redact: ['[0-9]{4}-[0-9]{4}']\n")
+    assert clerk.run("run", "--attempts", "1").code == 0
+    clerk.case("cancel", CANCEL.replace("Cancel my order.", "Please cancel my order."))
+    done = clerk.run("run", "--attempts", "1", "--replay-user", "latest", "--case", "cancel")
+    assert done.code == 3, done
+    assert "the case has been edited since" in attempts(clerk)[0]["reason"]
+    done = clerk.run("run", "--attempts", "1", "--replay-user", clerk.runs()[0].name, "--case", "masked")
+    assert (done.code, "has no conversation of the selected cases to replay" in done.err) == (2, True)
+
+
+def test_a_conversation_that_the_agent_of_then_broke_off_cannot_be_told_on_its_words_alone(clerk: Repo) -> None:
+    clerk.agent(SAYS.replace("WORDS", '"bye"').replace('"tool_calls"', '"ended": True, "tool_calls"'))
+    clerk.case("cancel", CANCEL.replace("stop: user_done", "not_contains: refund"))
+    assert only(clerk)[1]["stop"] == "agent_ended"
+    clerk.agent(SAYS.replace("WORDS", '"Anything else?"'))
+    _, attempt, _ = only(clerk, "--replay-user", "latest")
+    assert attempt["status"] == "ungraded"
+    assert "its recorded words are over" in attempt["reason"]
+
+
+def test_a_jsonl_agent_that_dies_between_two_turns_is_not_quietly_replaced(clerk: Repo) -> None:
+    clerk.agent(
+        """
+        import json, sys
+        json.loads(sys.stdin.readline())
+        print(json.dumps({"output": "one", "tool_calls": []}), flush=True)
+        sys.exit(3)
+        """,
+        config="protocol: jsonl",
+    )
+    clerk.write("user.py", """import time; time.sleep(0.5); print('{"say": "and now?"}')""")
+    config = (clerk.root / "agenteval.yaml").read_text(encoding="utf-8")
+    clerk.write("agenteval.yaml", config + "users: {default: {command: [python3, user.py]}}\n")
+    clerk.case("talk", CANCEL.partition("  script:")[0] + "outcome: [not_empty: true]\n")
+    _, attempt, _ = only(clerk)
+    assert attempt["status"] == "agent_error"
+    assert attempt["reason"].startswith("turn 2: the agent exited with code 3")
+
+
+def test_a_user_that_cannot_be_asked_after_the_last_turn_says_nothing_about_the_agent(clerk: Repo) -> None:
+    clerk.write("user.py", "raise SystemExit(1)\n")
+    config = (clerk.root / "agenteval.yaml").read_text(encoding="utf-8")
+    clerk.write("agenteval.yaml", config + "users: {default: {command: [python3, user.py], retries: 0}}\n")
+    text = CANCEL.partition("  script:")[0] + "  max_turns: 1\noutcome: [{stop: user_done}]\n"
+    clerk.case("talk", text)
+    assert only(clerk)[1]["status"] == "ungraded"
+
+
+def test_the_time_that_the_user_thinks_is_not_in_the_agents_deadline(clerk: Repo) -> None:
+    clerk.agent(
+        """
+        import datetime, json, sys
+        request = json.load(sys.stdin)
+        left = datetime.datetime.fromisoformat(request["deadline"]) - datetime.datetime.now(datetime.UTC)
+        json.dump({"output": f"{left.total_seconds() > 20}", "tool_calls": []}, sys.stdout)
+        """,
+        config="timeout: 25s",
+    )
+    clerk.write("user.py", """import time; time.sleep(6); print('{"say": "Hello there."}')""")
+    config = (clerk.root / "agenteval.yaml").read_text(encoding="utf-8")
+    clerk.write("agenteval.yaml", config + "users: {default: {command: [python3, user.py]}}\n")
+    text = "schema: 1\nid: slow\nsimulation: {user_prompt: Somebody., max_turns: 1}\noutcome: [{equals: 'True'}]\n"
+    clerk.case("slow", text)
+    assert only(clerk)[1]["status"] == "passed"
+
+
+def test_a_conversation_that_broke_off_fails_by_what_it_has_done_already(clerk: Repo) -> None:
+    clerk.case(
+        "broken",
+        """
+        schema: 1
+        id: broken
+        simulation:
+          user_prompt: Somebody.
+          opening: refund 5678
+          script: [{say: now crash}]
+        outcome: [{contains: never, turn: 1}, {not_contains: refunded, turn: all}, {contains: x}, {stop: user_done}]
+        trajectory: {forbidden: [refund], required: [never_called]}
+        """,
+    )
+    _, attempt, _ = only(clerk)
+    assert (attempt["status"], attempt["outcome"], attempt["trajectory"]) == ("agent_error", "failed", "failed")
+    assert {check["name"] for check in attempt["checks"]} == {
+        "outcome[0].contains",
+        "outcome[1].not_contains",
+        "trajectory.forbidden[0]",
+    }
+
+
+@pytest.mark.parametrize(
+    ("check", "status", "turn"),
+    [
+        ("{contains: what shall I do, turn: any}", "passed", 2),
+        ("{contains: never said, turn: any}", "failed", None),
+        ("{not_contains: refunded, turn: all}", "failed", 3),
+        ("{not_contains: never said, turn: all}", "passed", None),
+    ],
+)
+def test_a_check_of_any_turn_or_of_all_of_them(clerk: Repo, check: str, status: str, turn: int | None) -> None:
+    turns = "[{user: Hello.}, {user: 5678 please}, {user: a refund}]"
+    clerk.case("talk", f"schema: 1\nid: talk\nturns: {turns}\noutcome: [{check}]\n")
+    _, attempt, _ = only(clerk)
+    assert (attempt["status"], attempt["checks"][0].get("turn")) == (status, turn)
+
+
+def test_over_a_limit_a_conversation_goes_no_further(clerk: Repo) -> None:
+    text = CANCEL.replace("simulation:", "limits: {turns: 2}\nsimulation:").replace(
+        "{gives_up: true}", "{say: 12 please}"
+    )
+    clerk.case("talk", text)
+    _, attempt, _ = only(clerk)
+    assert (attempt["status"], attempt["turns"]) == ("over_limit", 3)
+
+
+def test_names_that_the_user_does_not_know_are_its_own_fault(clerk: Repo) -> None:
+    config = (clerk.root / "agenteval.yaml").read_text(encoding="utf-8")
+    rules = "[{say: 'It is {{order}}.'}]"
+    clerk.write("agenteval.yaml", config + f"users: {{clerk: {{scripted: {rules}}}}}\n")
+    clerk.case("talk", CANCEL.partition("  script:")[0] + "outcome: [{stop: user_done}]\n")
+    _, attempt, _ = only(clerk)
+    assert attempt["status"] == "ungraded"
+    assert "knows no 'order'" in attempt["reason"]
+
+
+def test_confirming_would_hear_other_words_than_a_replay(clerk: Repo) -> None:
+    done = clerk.run("run", "--replay-user", "latest", "--confirm", "3")
+    assert (done.code, "leave one out" in done.err) == (2, True)

@@ -49,6 +49,9 @@ CHECKS: Mapping[str, str] = MappingProxyType(
 )
 
 
+_OF_ONE_ANSWER = frozenset({"code", "command", "stop"})
+
+
 @cache
 def kind(name: str) -> Kind:
     """The kind of check with this name."""
@@ -71,9 +74,15 @@ def faults(item: Mapping[str, Any]) -> Iterator[tuple[str, Path, str]]:
     for option in item:
         if option in CHECK_OPTIONS and option not in found.options and option not in COMMON_OPTIONS:
             yield "bad-check", (option,), f"{option} says nothing about {name}; it belongs to {_having(option)}"
+    if item.get("turn") in ("any", "all") and (name in _OF_ONE_ANSWER or _embeds(item)):
+        yield "bad-check", ("turn",), f"{name} is asked of one answer; name its turn, or leave it out"
     if item.get("turn") == 0:
         yield "bad-check", ("turn",), "turns are counted from 1, and from -1 backwards"
     yield from ((found.rule, path, words) for path, words in found.faults(item))
+
+
+def _embeds(item: Mapping[str, Any]) -> bool:
+    return isinstance(item.get("similarity"), dict) and item["similarity"].get("measure") == "embedding"
 
 
 def _having(option: str) -> str:

@@ -116,11 +116,11 @@ def _keep(path: Path, entries: list[dict[str, Any]]) -> None:
 
 def _show(item: Item, place: str) -> None:
     from agenteval_cli.labelling import words_of
-    from agenteval_cli.material import blocks_of, cut
+    from agenteval_cli.material import blocks_of_whole, cut
 
     result()
     result(coloured(f"{safe(item.case)} #{item.attempt}  ({place})", "dim"))
-    for name, text in blocks_of(item.material):
+    for name, text in blocks_of_whole(item.material):
         result(f"  {coloured(f'{name}:', 'bold')}")
         result(indented(cut(text, 4000)))
     result(coloured(f"  {safe(words_of(item.criterion))}", "bold"))

@@ -107,6 +107,8 @@ def refuse_what_does_not_go_together(
         raise UsageError("--sample with --shard needs a --seed, so that every shard draws the same sample")
     if draw["since"] is not None and draw["replay_user"] is not None:
         raise UsageError("--since keeps attempts and --replay-user makes others; leave one out")
+    if confirm is not None and draw["replay_user"] is not None:
+        raise UsageError("--confirm asks simulated users anew, so its attempts would hear other words; leave one out")
     if against is not None and confirm is None:
         raise UsageError("--against says which run --confirm compares with; give --confirm N too")
     if ignore and record_tools is None:

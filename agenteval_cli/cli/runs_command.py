@@ -45,7 +45,8 @@ def list_runs(
     runs = repository.runs
     records = list(islice(run_records(runs), None if verbose else limit))
     if json:
-        fields = ("id", "started_at", "finished_at", "git", "agents", "counts", "shard", "merged", "since", "stopped")
+        made_from = ("shard", "merged", "since", "replays")
+        fields = ("id", "started_at", "finished_at", "git", "agents", "counts", *made_from, "stopped")
         facts = [
             {**{name: getattr(record, name) for name in fields}, "status": status_now(record, runs / record.id)}
             for record in records

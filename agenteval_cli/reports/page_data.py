@@ -69,8 +69,8 @@ def _attempt(attempt: AttemptRecord, record: TranscriptRecord | None) -> dict[st
         "reason": text(attempt.reason),
         "checks": [_check(check, name_of(check), _MOST) for check in told.whole],
         "judgements": [text(msgspec.to_builtins(judgement)) for judgement in attempt.judgements],
-        "notes": list(attempt.notes),
-        "stderr": attempt.stderr_tail,
+        "notes": [text(note) for note in attempt.notes],
+        "stderr": text(attempt.stderr_tail),
         "events": told.events,
     }
 

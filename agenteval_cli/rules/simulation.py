@@ -22,6 +22,8 @@ def _bad_script(case: Subject) -> Found:
     met_always = None
     for path, rule in _rules(case):
         yield from matchers.faults(rule.get("when"), (*path, "when"))
+        if near := matchers.nearly_operator(rule.get("when")):
+            yield (*path, "when"), near
         if met_always is not None:
             yield path, f"never said: script[{met_always}] before it matches every answer, any number of times"
         elif "when" not in rule and "times" not in rule:
@@ -37,9 +39,11 @@ def _no_way_on(case: Subject) -> Found:
 
 
 def _no_way_to_begin(case: Subject) -> Found:
-    given = case.data.get("simulation", {})
-    begins = "opening" in given or "conversation" in case.data or any("when" not in rule for _, rule in _rules(case))
-    if "script" in given and not begins:
+    role = role_of(case.data)
+    if role is None or not role.script:
+        return
+    is_answered = bool(role.before) and role.before[-1].agent is not None
+    if role.opening is None and not is_answered and all("when" in rule for _, rule in _rules(case)):
         yield ("simulation", "script"), "no rule says how to begin; give an opening, or a rule without when"
 
 
@@ -77,13 +81,47 @@ def _unknown_names(case: Subject) -> Found:
     """Names in braces that nothing fills; the user would say the braces."""
     given = case.data.get("simulation", {})
     known = [*given.get("knows", {}), *(item["name"] for item in case.data.get("variables", ()))]
-    for path, rule in _rules(case):
-        for name in names_in(rule.get("say", "")):
+    said: list[tuple[Path, str]] = [(("simulation", "opening"), given.get("opening", ""))]
+    said += [((*path, "say"), rule.get("say", "")) for path, rule in _rules(case)]
+    for path, text in said:
+        for name in names_in(text):
             if name not in known:
-                yield (*path, "say"), f"the user knows no '{name}'{did_you_mean(name, known)}"
+                yield path, f"the user knows no '{name}'{did_you_mean(name, known)}"
+
+
+def _unchecked_stop(case: Subject) -> Found:
+    if "simulation" in case.data and not any("stop" in check for _, check in case.checks):
+        words = "nothing checks why the conversation stops: one that runs in a loop, or is given up, may pass; add stop"
+        yield ("simulation",), words
+
+
+def _turns_that_never_come(case: Subject) -> Found:
+    most = case.data.get("simulation", {}).get("max_turns")
+    for path, check in case.checks if most is not None else ():
+        turn = check.get("turn")
+        if isinstance(turn, int) and abs(turn) > most:
+            yield (*path, "turn"), f"there is no turn {turn}; max_turns is {int(most)}"
 
 
 RULES = (
+    Rule(
+        name="unknown-user",
+        summary="a user under `simulation` that agenteval.yaml does not have, or that cannot play the script",
+        why="The case could not run.",
+    ),
+    Rule(
+        name="turn-beyond-the-last",
+        summary="a check of a turn that `max_turns` does not allow",
+        why="It would fail at every attempt.",
+        look=_turns_that_never_come,
+    ),
+    Rule(
+        name="unchecked-stop",
+        summary="a simulated user, and no check of why the conversation stops",
+        why="`stop: user_done` says that the user got what it wanted. Without it a conversation in circles can pass.",
+        severity="warning",
+        look=_unchecked_stop,
+    ),
     Rule(
         name="bad-script",
         summary="a script of a simulated user with a matcher that cannot match, or a rule that is never reached",
@@ -125,7 +163,7 @@ RULES = (
     ),
     Rule(
         name="unknown-name",
-        summary="a line of a script with a name in braces that the user does not know",
+        summary="an opening, or a line of a script, with a name in braces that the user does not know",
         why="The agent would read the braces. Put the name under `knows`, or make it a variable.",
         look=_unknown_names,
     ),

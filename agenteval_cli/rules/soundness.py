@@ -80,7 +80,7 @@ def _turns_beyond_the_script(case: Subject) -> Found:
     for path, check in case.checks:
         if "turn" in check and path[0] == "turns":
             yield (*path, "turn"), "a check of a turn is about that turn; put it beside the turns to name another"
-        elif turns is not None and abs(check.get("turn", 1)) > turns:
+        elif turns is not None and isinstance(check.get("turn"), int) and abs(check["turn"]) > turns:
             yield (*path, "turn"), f"there is no turn {check['turn']}; the case has {turns}"
 
 
@@ -134,6 +134,13 @@ def _bad_matchers(case: Subject) -> Found:
             yield from _bad_times(call["times"], (*path, "times"))
 
 
+def _unclear_matchers(case: Subject) -> Found:
+    for path, call in case.calls:
+        for name, matcher in call.get("arguments", {}).items():
+            if near := matchers.nearly_operator(matcher):
+                yield (*path, "arguments", name), near
+
+
 def _bad_times(times: Any, path: Path) -> Found:
     if matchers.operator_of(times) is not None:
         yield from matchers.faults(times, path)
@@ -151,8 +158,9 @@ def _unknown_variables(case: Subject) -> Found:
 
 def _unfilled_placeholders(case: Subject) -> Found:
     names = [item["name"] for item in case.data.get("variables", ())]
-    known = {*names, *case.data.get("simulation", {}).get("knows", ())}  # what a script's own names stand for
+    knows = case.data.get("simulation", {}).get("knows", ())  # what names in the user's own words stand for
     for key, used in _placeholders(case) if names else ():
+        known = {*names, *knows} if key == "simulation" else names
         unknown = next((name for name in used if name not in known), None)
         if unknown is not None:
             yield (key,), f"no variable '{unknown}' fills {{{{{unknown}}}}}{did_you_mean(unknown, names)}"
@@ -267,6 +275,13 @@ RULES = (
         summary="an operator with an operand that it cannot use",
         why="A one-key mapping whose key is an operator is that operator. To compare with one write `equals`.",
         look=_bad_matchers,
+    ),
+    Rule(
+        name="unclear-matcher",
+        summary="an argument held against a mapping whose one key is nearly an operator",
+        why="It is compared as it stands, and never matches. Write the operator as it is spelt, or {equals: …}.",
+        severity="warning",
+        look=_unclear_matchers,
     ),
     Rule(
         name="unused-variable",

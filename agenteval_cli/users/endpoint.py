@@ -50,5 +50,7 @@ class EndpointUser:
             try:
                 return answer.result(timeout=_LOOK)
             except TimeoutError:
+                if answer.done():
+                    raise  # it is the model's
                 if self._cancel.requested:
                     raise NoAnswerError("the run was stopped before it answered") from None

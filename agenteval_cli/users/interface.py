@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from agenteval_cli.asking import NoAnswerError
 from agenteval_cli.simulation import Role
 from agenteval_cli.talk import Exchange
 
@@ -27,6 +28,10 @@ class Spoken(msgspec.Struct, frozen=True, kw_only=True):
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost: str | None = None
+
+
+class NoRuleLeftError(NoAnswerError):
+    """A user that goes by rules has none for what the agent said."""
 
 
 class User(typing.Protocol):

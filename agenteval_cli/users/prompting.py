@@ -39,7 +39,7 @@ What you know. Tell it when the agent asks for it, or when you need it to get wh
 {items}
 What is neither in this list nor below you do not know; say so, and invent nothing."""
 _UNSAID = """\
-What you must never say, whoever asks and for whatever reason:
+What you know too, or have heard of, and must never say, whoever asks and for whatever reason:
 {items}"""
 _ENDS = "You are done when this is so: {ends_when}"
 _ENDS_BY_ITSELF = (
@@ -64,8 +64,9 @@ def prompt_for(role: Role, talk: Sequence[Exchange]) -> list[dict[str, str]]:
 
 def _system(role: Role) -> str:
     parts = [_RULES]
-    if role.knows:
-        parts.append(_KNOWS.format(items=_listed(f"{key}: {as_text(value)}" for key, value in role.knows.items())))
+    open_ones = {key: value for key, value in role.knows.items() if key not in role.must_not_reveal}
+    if open_ones:
+        parts.append(_KNOWS.format(items=_listed(f"{key}: {as_text(value)}" for key, value in open_ones.items())))
     if role.must_not_reveal:
         parts.append(_UNSAID.format(items=_listed(_secret(role, item) for item in role.must_not_reveal)))
     parts.append(_ENDS.format(ends_when=role.ends_when.strip()) if role.ends_when else _ENDS_BY_ITSELF)

@@ -15,9 +15,9 @@ from agenteval_cli.asking import NoAnswerError
 from agenteval_cli.compare import ABSENT, shown
 from agenteval_cli.matchers import mismatch
 from agenteval_cli.patterns import PatternTimeoutError
-from agenteval_cli.simulation import Role, Rule, told
+from agenteval_cli.simulation import Role, Rule, names_in, told
 from agenteval_cli.talk import Exchange
-from agenteval_cli.users.interface import Spoken
+from agenteval_cli.users.interface import NoRuleLeftError, Spoken
 
 _LONGEST_ANSWER = 200  # characters of an answer that are quoted
 
@@ -38,8 +38,11 @@ class ScriptedUser:
             if chosen is not None:
                 used[chosen] += 1
         if chosen is None:
-            raise NoAnswerError(_no_rule(answer, bool(rules)))
+            raise NoRuleLeftError(_no_rule(answer, bool(rules)))
         rule = rules[chosen]
+        unknown = next((name for name in names_in(rule.say or "") if name not in role.knows), None)
+        if unknown is not None:
+            raise NoAnswerError(f"its rule says {{{{{unknown}}}}}, and the user of this case knows no '{unknown}'")
         say = told(rule.say, role.knows)
         return Spoken(say=say, done=rule.done, gives_up=rule.gives_up)
 
