@@ -107,7 +107,7 @@ def _criterion(place: str, item: dict[str, Any]) -> Criterion:
 def _senseless(document: Document) -> list[Problem]:
     """What a schema cannot say: labels that no judge could be held against."""
     return [
-        document.problem(("labels", index, key), "label", words)
+        document.problem(("labels", index, key), "schema", words)
         for index, item in enumerate(document.data["labels"])
         for key, words in (*_confused(item), *_of_metric(item))
     ]

@@ -509,7 +509,7 @@ def test_an_interrupt_in_the_last_attempt_cancels_only_that(stubborn: Field) -> 
 
 def test_who_asked_not_to_be_hung_up_on_is_not(field: Field) -> None:
     """nohup, and background jobs of a script, start a program with the signal ignored."""
-    field.attacked("time.sleep(0.8); answer()")
+    field.attacked("time.sleep(0.8); answer()", timeout="60s")
     command = f"trap '' HUP INT; exec '{AGENTEVAL}' run --attempts 1"
     with subprocess.Popen(["/bin/sh", "-c", command], cwd=field.root, env=field.env, stderr=subprocess.PIPE) as process:
         wait_for(lambda: field.runs() and field.left_running())

@@ -192,12 +192,12 @@ def test_a_subfolder_is_as_good_as_the_root(repo: Repo) -> None:
     assert repo.run("run", "-C", str(repo.root), cwd=repo.root.parent).code == 0
 
 
-def test_a_field_that_does_nothing_yet_is_refused_not_ignored(repo: Repo) -> None:
+def test_a_simulated_user_that_nobody_plays_is_refused(repo: Repo) -> None:
     simulated = "schema: 1\nid: simulated\nsimulation: {user_prompt: Be angry.}\noutcome: [{contains: h}]\n"
     repo.case("simulated", simulated)
     done = repo.run("run")
     assert done.code == 2
-    assert "cases/simulated.yaml: simulation: not supported yet" in done.err
+    assert "simulated: nobody plays its simulated user; name who does under users in agenteval.yaml" in done.err
     assert repo.run("run", "--case", "says-hello").code == 0
 
 

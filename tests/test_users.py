@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -218,7 +219,7 @@ def test_only_the_users_that_the_cases_need_are_made_ready() -> None:
     assert found.by_case == {"one": "default", "two": "ada"}
     assert found.secrets == ("s3cret",)
     assert [(user.name, user.asked) for user in user_records(found)] == [
-        ("ada", f"{sys.executable} -c pass"),
+        ("ada", shlex.join([sys.executable, "-c", "pass"])),
         ("default", "scripted"),
     ]
 
