@@ -281,7 +281,7 @@ REQUIRES = {
     "a-reference": "input: hi\nmatch: exact\nexpected_output: hello",
     "a-judged-criterion": "input: hi\noutcome: [{not_contains: x}]\ncriteria: [{text: Names the city., gate: true}]",
     "a-text-of-a-turn": "turns: [{user: hi, outcome: [{contains: hello}]}]",
-    "a-simulation": "simulation: {user_prompt: Be angry.}\ncriteria: [{text: Names the city., gate: true}]",
+    "a-simulation": "simulation: {user_prompt: Be angry.}\noutcome: [{stop: user_done}]\ncriteria: [{text: Names the city., gate: true}]",
 }
 
 
