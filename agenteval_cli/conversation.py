@@ -16,6 +16,7 @@ from agenteval_cli.phrases import count
 from agenteval_cli.records import TranscriptRecord
 from agenteval_cli.talk import STOPS, Talk
 from agenteval_cli.transcript import ReasoningStep, ToolCall, Transcript
+from agenteval_cli.units import amount
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -135,12 +136,23 @@ def _end(talk: Talk, turns: int) -> Iterator[str]:
     if talk.stop is None and talk.calls and talk.calls[-1].turn > len(talk.said):
         last = talk.calls[-1]
         yield f"the last reply of {talk.user}: {last.reply or last.fault}"
+    spent = _spent(talk)
+    if spent:
+        yield f"what {talk.user} used: {spent}"
     replay = talk.replay
     if replay is not None:
         fitted = "to the end the words fitted what was answered"
         parted = f"from turn {replay.apart_at} on they may not fit: {replay.why}"
         told = fitted if replay.apart_at is None else parted
         yield f"the words of {talk.user} were replayed from run {replay.run}, attempt {replay.attempt}; {told}"
+
+
+def _spent(talk: Talk) -> str:
+    """What a simulated user told of its use, beside what the agent cost."""
+    tokens = [call.input_tokens + call.output_tokens for call in talk.calls if call.input_tokens and call.output_tokens]
+    costs = [known for call in talk.calls if call.cost is not None and (known := amount(call.cost)) is not None]
+    words = [count(sum(tokens), "token")] if tokens else []
+    return ", ".join(words + ([f"cost {sum(costs)}"] if costs else []))
 
 
 def _is_same_state(before: Any, now: Any) -> bool:

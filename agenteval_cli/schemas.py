@@ -136,6 +136,12 @@ def _no_alternative(error: _Error, path: list[str | int]) -> _Explained:
     yield path, f"{_shown(error.instance)} is {_type_of(error.instance)}; expected {any_of_words(names)}", False
 
 
+def _not_together(error: _Error, path: list[str | int]) -> _Explained:
+    """A `not` in our schemas names keys that exclude each other."""
+    keys = error.validator_value.get("required", ())
+    yield path, f"{any_of_words(keys)}: one of them, not both", False
+
+
 def _bad_pattern(error: _Error, path: list[str | int]) -> _Explained:
     words = _PATTERN_WORDS.get(str(error.validator_value), f"does not match {error.validator_value}")
     yield path, f"{_shown(error.instance)} {words}", False
@@ -176,6 +182,7 @@ _EXPLAIN: Mapping[str, Callable[[_Error, list[str | int]], _Explained]] = {
     "type": _wrong_type,
     "anyOf": _no_alternative,
     "oneOf": _no_alternative,
+    "not": _not_together,
     "pattern": _bad_pattern,
     "minLength": _empty,
     "minItems": _empty,

@@ -385,6 +385,7 @@ def test_a_command_plays_the_user_and_is_told_nothing_of_what_is_expected(clerk:
     calls = transcript["talk"]["calls"]
     assert [(call["turn"], call["input_tokens"]) for call in calls] == [(1, 7), (2, 7), (3, 7)]
     assert "I want a refund." in calls[0]["reply"]
+    assert "what default used: 27 tokens" in clerk.run("show", "refund", "--run", "latest", "--attempt", "1").out
     assert clerk.run("run", "--since", "latest", "--attempts", "1", "--dry-run", "--json").json["to_run"] == 0
     clerk.write("user.py", "raise SystemExit(1)\n")
     again = clerk.run("run", "--since", "latest", "--attempts", "1", "--dry-run", "--json").json

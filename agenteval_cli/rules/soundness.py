@@ -161,8 +161,7 @@ def _unfilled_placeholders(case: Subject) -> Found:
     knows = case.data.get("simulation", {}).get("knows", ())  # what names in the user's own words stand for
     for key, used in _placeholders(case) if names else ():
         known = {*names, *knows} if key == "simulation" else names
-        unknown = next((name for name in used if name not in known), None)
-        if unknown is not None:
+        for unknown in dict.fromkeys(name for name in used if name not in known):
             yield (key,), f"no variable '{unknown}' fills {{{{{unknown}}}}}{did_you_mean(unknown, names)}"
     for key, name in _placeholders_in_names(case, names):
         yield (key,), f"{{{{{name}}}}} stands in the name of a key, where nothing is filled in"
