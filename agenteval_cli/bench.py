@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import queue
-import random
 import secrets
 import threading
 import time
@@ -16,6 +15,7 @@ from typing import Any
 import msgspec
 
 from agenteval_cli.asking import Answer, NoAnswerError
+from agenteval_cli.back_off import may_ask_again
 from agenteval_cli.caches import write_cache
 from agenteval_cli.digests import digest
 from agenteval_cli.judgement import Call
@@ -26,8 +26,6 @@ from agenteval_cli.redaction import Redactor
 from agenteval_cli.weighing import weights_of
 
 LONGEST_REPLY = 20_000  # characters of a reply that are kept
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds
-_LOOK = 0.05  # seconds between looks at whether the run was stopped
 Task = Callable[[], None]
 
 
@@ -150,16 +148,8 @@ class Bench:
                 cost=reply.cost,
                 weights=_weights(prompt, reply),
             )
-            if fault is None or not fault.again or tries > self._ready.config.retries:
+            if fault is None or not may_ask_again(fault, tries, self._ready.config.retries, self._cancel):
                 return call, fault
-            self._pause(max(fault.wait, _pause_after(tries)))
-            if self._cancel.requested:
-                return call, fault
-
-    def _pause(self, seconds: float) -> None:
-        end = time.monotonic() + seconds
-        while time.monotonic() < end and not self._cancel.requested:
-            time.sleep(min(_LOOK, seconds))
 
     def _place(self, question: Question, vote: int) -> Path | None:
         if self._cache is None or not self._ready.config.cache:
@@ -230,9 +220,3 @@ def _masked(question: Question, redactor: Redactor) -> Question:
     """Without secrets: a judge is somebody else."""
     blocks = tuple((name, redactor.text(text)) for name, text in question.blocks)
     return msgspec.structs.replace(question, blocks=blocks, task=redactor.text(question.task))
-
-
-def _pause_after(tries: int) -> float:
-    """Twice as long after every try, by chance a little less, so that many do not come back at once."""
-    longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0 ** (tries - 1))
-    return longest * (0.5 + random.random() / 2)  # noqa: S311  # chance is all that is wanted

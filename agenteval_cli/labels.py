@@ -13,8 +13,9 @@ from agenteval_cli.criteria import Criterion
 from agenteval_cli.digests import digest
 from agenteval_cli.errors import InvalidFilesError
 from agenteval_cli.judged import kind_of
-from agenteval_cli.material import Material, as_text
+from agenteval_cli.material import Material
 from agenteval_cli.metrics.interface import JUDGE
+from agenteval_cli.phrases import as_text
 from agenteval_cli.problems import Problem, did_you_mean
 from agenteval_cli.transcript import ReasoningStep, ToolCall
 from agenteval_cli.yaml_reader import Document

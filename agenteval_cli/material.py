@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from msgspec import UNSET
 from agenteval_cli.case import Case
 from agenteval_cli.constraints import CallPattern
 from agenteval_cli.endings import Answered
+from agenteval_cli.phrases import as_text
 from agenteval_cli.talk import STOPS
 from agenteval_cli.transcript import ReasoningStep, ToolCall, Transcript
 
@@ -87,11 +87,6 @@ def cut(text: str, most: int = MOST_OF_A_BLOCK) -> str:
         return text
     half = most // 2
     return f"{text[:half]}\n[… {len(text) - 2 * half:,} characters are left out here …]\n{text[-half:]}"
-
-
-def as_text(value: Any) -> str:
-    """A text as it is, anything else as JSON."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def shown_call(call: ToolCall) -> str:

@@ -1,6 +1,9 @@
-"""Counts and spans of time as people say them, the same on the console and in every report."""
+"""Counts, spans of time and values as people say them, the same on the console and in every report."""
 
 from __future__ import annotations
+
+import json
+from typing import Any
 
 
 def count(number: int, noun: str) -> str:
@@ -20,3 +23,8 @@ def lasting(seconds: float, *, whole: bool = False) -> str:
     if full < 3600:
         return f"{full // 60}m {full % 60:02}s"
     return f"{full // 3600}h {full % 3600 // 60:02}m"
+
+
+def as_text(value: Any) -> str:
+    """A text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

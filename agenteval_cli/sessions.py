@@ -15,9 +15,9 @@ import msgspec
 
 from agenteval_cli import workers
 from agenteval_cli.endings import AgentFault, Answered, Cancelled, Ending, Facts, HarnessFault, TimedOut
+from agenteval_cli.phrases import as_text
 from agenteval_cli.process import MAX_STDOUT, Command, Ended, NotStartedError, Processes
 from agenteval_cli.protocols import PROTOCOLS, UnreadableAnswerError
-from agenteval_cli.protocols.text_protocol import as_text
 from agenteval_cli.task import Task
 from agenteval_cli.trace_places import TracePlace, trace_place
 from agenteval_cli.worker_pool import WorkerPool

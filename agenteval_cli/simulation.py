@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
+from agenteval_cli.phrases import as_text
 from agenteval_cli.talk import Exchange
 
 MAX_TURNS = 10  # where the case says nothing
@@ -89,7 +89,7 @@ def told(text: Any, knows: Mapping[str, Any]) -> Any:
     """A text of a script with {{name}} replaced by what the user knows of that name."""
     if not isinstance(text, str):
         return text
-    return _NAMED.sub(lambda found: _as_text(knows[found[1]]) if found[1] in knows else found[0], text)
+    return _NAMED.sub(lambda found: as_text(knows[found[1]]) if found[1] in knows else found[0], text)
 
 
 def _exchanges(messages: Any) -> list[Exchange]:
@@ -102,7 +102,3 @@ def _exchanges(messages: Any) -> list[Exchange]:
             user = found.pop().user if found and found[-1].agent is None else None
             found.append(Exchange(user, message.get("content")))
     return found
-
-
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

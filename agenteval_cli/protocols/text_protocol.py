@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
+from agenteval_cli.phrases import as_text
 from agenteval_cli.protocols.interface import UnreadableAnswerError
 from agenteval_cli.transcript import Transcript, decoded, without_escapes
 
@@ -26,8 +26,3 @@ class TextProtocol:
     def cannot_carry(self, request: Mapping[str, Any]) -> list[str]:
         unseen = [key for key in ("system_prompt", "conversation_id", "state") if key in request]
         return ["conversation", *unseen] if len(request["messages"]) > 1 else unseen
-
-
-def as_text(value: Any) -> str:
-    """The input as text: as it is, or as JSON where it is other data."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from agenteval_cli.asking import Answer, Asked, NoAnswerError
+from agenteval_cli.back_off import LOOK
 from agenteval_cli.judge_config import Endpoint
 from agenteval_cli.model_endpoint import Form, ModelEndpoint
 from agenteval_cli.process import Cancel
@@ -17,7 +18,6 @@ from agenteval_cli.users.interface import Spoken
 from agenteval_cli.users.prompting import SCHEMA, prompt_for
 from agenteval_cli.users.reading import spoken_by_model
 
-_LOOK = 0.05  # seconds between looks at whether the run was stopped
 _FORM = Form("message", SCHEMA)
 
 
@@ -48,7 +48,7 @@ class EndpointUser:
         threading.Thread(target=work, name="user", daemon=True).start()
         while True:
             try:
-                return answer.result(timeout=_LOOK)
+                return answer.result(timeout=LOOK)
             except TimeoutError:
                 if answer.done():
                     raise  # it is the model's

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import random
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from agenteval_cli.asking import NoAnswerError
+from agenteval_cli.back_off import LOOK, may_ask_again
 from agenteval_cli.process import Cancel
 from agenteval_cli.redaction import Redactor
 from agenteval_cli.simulation import Role
 from agenteval_cli.talk import Exchange
 from agenteval_cli.user_config import UserConfig
 from agenteval_cli.users.interface import Spoken, User
-
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds
-_LOOK = 0.05  # seconds between looks at whether the run was stopped
 
 
 class PatientUser:
@@ -42,10 +38,7 @@ class PatientUser:
                 with self._turn():
                     return self._user.speak(role, talk, seed)
             except NoAnswerError as fault:
-                if not fault.again or tries > self._retries:
-                    raise
-                self._pause(max(fault.wait, _pause_after(tries)))
-                if self._cancel.requested:
+                if not may_ask_again(fault, tries, self._retries, self._cancel):
                     raise
 
     def close(self) -> None:
@@ -53,21 +46,10 @@ class PatientUser:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        while not self._free.acquire(timeout=_LOOK):
+        while not self._free.acquire(timeout=LOOK):
             if self._cancel.requested:
                 raise NoAnswerError("the run was stopped before it was asked")
         try:
             yield
         finally:
             self._free.release()
-
-    def _pause(self, seconds: float) -> None:
-        end = time.monotonic() + seconds
-        while time.monotonic() < end and not self._cancel.requested:
-            time.sleep(min(_LOOK, seconds))
-
-
-def _pause_after(tries: int) -> float:
-    """Twice as long after every try, by chance a little less, so that many do not come back at once."""
-    longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0 ** (tries - 1))
-    return longest * (0.5 + random.random() / 2)  # noqa: S311  # chance is all that is wanted

@@ -9,7 +9,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from agenteval_cli.material import as_text, cut
+from agenteval_cli.material import cut
+from agenteval_cli.phrases import as_text
 from agenteval_cli.simulation import Role
 from agenteval_cli.talk import Exchange
 from agenteval_cli.users.reading import AGENT, messages_of
