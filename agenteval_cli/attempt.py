@@ -115,10 +115,10 @@ class _Conversation:
 
     def _stop_after(self, line: Words, answer: Answered) -> Stop | None:
         """Why nothing follows an answer; None where the user goes on."""
-        if self._speaker.user and answer.transcript.ended:
-            return Stop(AGENT_ENDED)
         if line.stop is not None:
             return Stop(line.stop)
+        if self._speaker.user and answer.transcript.ended:
+            return Stop(AGENT_ENDED)
         return Stop(None) if self._is_over_limit() else None
 
     def _asked(self, words: Any) -> Ending:
@@ -140,11 +140,14 @@ class _Conversation:
         return {**opened(self._request, words), "deadline": deadline_in(self._left)}
 
     def _is_over_limit(self) -> bool:
-        if self._task.limits == Limits(timeout=self._task.limits.timeout):
+        wanted = self._task.limits
+        if "tool_server" in self._task.request:  # it counts the calls itself; what the agent says of them is a claim
+            wanted = replace(wanted, tool_calls=None, steps=None)
+        if wanted == Limits(timeout=wanted.timeout):
             return False
         seconds = sum(answer.facts.seconds for answer in self._answers)
         turns = self._turns()
-        found = limits.checked(self._task.limits, joined(turns), seconds, len(turns))
+        found = limits.checked(wanted, joined(turns), seconds, len(turns))
         return any(result.result == FAILED for result in found)
 
     def _exchanges(self) -> Sequence[Exchange]:

@@ -18,6 +18,7 @@ from agenteval_cli.simulation import Role
 from agenteval_cli.user_config import SCRIPTED, Playing, Scripted, UserConfig, fault_of_user
 from agenteval_cli.users.ready import ReadyUser
 
+_BESIDE = f"{SCRIPTED} (built in)"  # where the configuration has another of that name
 _BUILT_IN = UserConfig(name=SCRIPTED, played=Scripted())
 
 
@@ -68,14 +69,16 @@ def user_records(cast: Cast) -> tuple[UserRecord, ...]:
 def _player(playing: Playing, case: Case, role: Role) -> UserConfig:
     """Who plays this role. A script is for a user that goes by rules, so that no other is the default there."""
     if role.user is not None:
-        fault = fault_of_user(role.user, bool(role.script), playing.by_rules)
+        fault = fault_of_user(role.user, bool(role.script), playing.facts)
         if fault is not None:
             raise UsageError(f"{case.id}: {fault}")
         return playing.users.get(role.user, _BUILT_IN)
     default = playing.users.get(playing.default or "")
     if role.script and not _goes_by_rules(default):
         configured = playing.users.get(SCRIPTED)
-        return configured if configured is not None and _goes_by_rules(configured) else _BUILT_IN
+        if configured is None:
+            return _BUILT_IN
+        return configured if _goes_by_rules(configured) else msgspec.structs.replace(_BUILT_IN, name=_BESIDE)
     if default is None:
         raise UsageError(f"{case.id}: {_nobody(playing)}")
     return default

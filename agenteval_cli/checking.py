@@ -12,16 +12,18 @@ from agenteval_cli import rules, schemas, yaml_reader
 from agenteval_cli.digests import blob_name, digest_of_input
 from agenteval_cli.fixtures import Fixture
 from agenteval_cli.problems import Problem, did_you_mean
-from agenteval_cli.user_config import fault_of_user
+from agenteval_cli.simulation import role_of
+from agenteval_cli.user_config import UserFacts, facts_of_rules, fault_of_user, scripted_by
 from agenteval_cli.yaml_reader import Document
 
 
 class Context(msgspec.Struct, frozen=True):
-    """What a case is checked against besides itself. `users` says of each whether it goes by rules; None is unknown."""
+    """What a case is checked against besides itself. `users` are who can play simulated ones; None is unknown."""
 
     agents: tuple[str, ...] = ()
     fixtures: dict[str, Fixture] = {}
-    users: dict[str, bool] | None = None
+    users: dict[str, UserFacts] | None = None
+    default_user: str | None = None
 
 
 class Facts(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True, gc=False):
@@ -84,10 +86,29 @@ def _against(context: Context, document: Document) -> Iterator[Problem]:
     if name is not None and name not in context.agents:
         words = f"no agent '{name}' in agenteval.yaml{did_you_mean(name, context.agents)}"
         yield document.problem(("agent",), "unknown-agent", words)
-    simulation = data.get("simulation", {})
-    if "user" in simulation and context.users is not None:
-        fault = fault_of_user(simulation["user"], "script" in simulation, context.users)
-        if fault is not None:
-            yield document.problem(("simulation", "user"), "unknown-user", fault)
+    if "simulation" in data:
+        yield from _against_users(context, document)
     for path, words in shared.faults(data, context.fixtures):
         yield document.problem(path, "unknown-fixture", words)
+
+
+def _against_users(context: Context, document: Document) -> Iterator[Problem]:
+    """The simulated user against who can play it."""
+    role = role_of(document.data)
+    users = context.users or {}
+    if role is None:
+        return
+    fault = fault_of_user(role.user, bool(role.script), users) if role.user and context.users is not None else None
+    if fault is not None:
+        yield document.problem(("simulation", "user"), "unknown-user", fault)
+    elif role.script:
+        theirs = users.get(scripted_by(role.user, context.default_user, users), facts_of_rules(()))
+        own = facts_of_rules(role.script)
+        at = ("simulation", "script")
+        is_answered = bool(role.before) and role.before[-1].agent is not None
+        if role.opening is None and not (is_answered or own.begins or theirs.begins):
+            words = "no rule says how to begin; give an opening, or a rule without when"
+            yield document.problem(at, "no-beginning", words)
+        if not (own.says_to_all or theirs.says_to_all):
+            words = "an answer that no rule matches leaves the attempt ungraded; end the script with {gives_up: true}"
+            yield document.problem(at, "open-script", words, severity="warning")

@@ -45,11 +45,13 @@ def _replays(base: RunRecord, head: RunRecord) -> Iterator[str]:
 def _others(
     kind: str, base: Iterable[JudgeRecord | UserRecord], head: Iterable[JudgeRecord | UserRecord]
 ) -> Iterator[str]:
-    """Those of one name in both runs that are not the same."""
-    before = {item.name: item.digest for item in base}
-    for item in head:
-        if before.get(item.name, item.digest) != item.digest:
-            yield f"{kind} {item.name} changed"
+    """Those that only one run had, and those of one name that are not the same. Not every case needs one."""
+    before, after = ({item.name: item.digest for item in items} for items in (base, head))
+    if before and after and before.keys() != after.keys():
+        yield f"{kind} {', '.join(before)} → {', '.join(after)}"
+    for name in sorted(before.keys() & after.keys()):
+        if before[name] != after[name]:
+            yield f"{kind} {name} changed"
 
 
 def _agents(base: RunRecord, head: RunRecord) -> Iterator[str]:

@@ -149,7 +149,8 @@ def _end(talk: Talk, turns: int) -> Iterator[str]:
 
 def _spent(talk: Talk) -> str:
     """What a simulated user told of its use, beside what the agent cost."""
-    tokens = [call.input_tokens + call.output_tokens for call in talk.calls if call.input_tokens and call.output_tokens]
+    used = [(call.input_tokens, call.output_tokens) for call in talk.calls]
+    tokens = [read + written for read, written in used if read is not None and written is not None]
     costs = [known for call in talk.calls if call.cost is not None and (known := amount(call.cost)) is not None]
     words = [count(sum(tokens), "token")] if tokens else []
     return ", ".join(words + ([f"cost {sum(costs)}"] if costs else []))

@@ -142,8 +142,9 @@ def _graded(case: Case, answered: Answered, told: Told, judgements: tuple[Judgem
     results = (
         *(_of_whole(check, answered, case, told) for check in case.outcome),
         *trajectory.checked(case.trajectory, transcript),
-        *limits.checked(case.limits, transcript, answered.facts.seconds, len(answered.turns) or 1),
+        *limits.checked(case.limits, transcript, answered.facts.seconds, _turns_held(case, answered)),
         *_of_turns(case, answered.turns or (transcript,), told),
+        *_not_come(case, len(answered.turns) or 1),
         *judged.checked(criteria_of(case.data), judgements),
     )
     status, decisive = _status(results)
@@ -162,6 +163,18 @@ def _of_turns(case: Case, turns: tuple[Transcript, ...], told: Told) -> Iterator
             yield _of_outcome(check, transcript, case, told, turn=index + 1)
         for result in trajectory.checked(turn.trajectory, transcript):
             yield msgspec.structs.replace(result, name=f"turns[{index}].{result.name}", turn=index + 1)
+
+
+def _turns_held(case: Case, answered: Answered) -> int | None:
+    """How many turns there were; None where the case asks once, and only the agent knows."""
+    return len(answered.turns) or 1 if case.turns or case.role is not None else None
+
+
+def _not_come(case: Case, answered: int) -> Iterator[CheckResult]:
+    """A script that was not said to its end passes nothing."""
+    if answered < len(case.turns):
+        words = f"the conversation went no further than turn {answered} of {len(case.turns)}"
+        yield CheckResult(f"turns[{answered}]", "outcome", NO_EVIDENCE, words, turn=answered + 1)
 
 
 def _of_whole(check: OutcomeCheck, answered: Answered, case: Case, told: Told) -> CheckResult:

@@ -98,7 +98,10 @@ class Judges:
         """
         known = {(item.criterion, item.digest): item for item in kept if item.answer != NONE}
         asked: list[Judgement | Callable[[], Judgement]] = []
+        turns = len(answered.turns) or 1
         for criterion in criteria_of(case.data):
+            if criterion.turn is not None and criterion.turn >= turns:
+                continue  # that turn did not come about
             found = known.get((criterion.name, criterion.digest))
             if found is not None:
                 asked.append(found)

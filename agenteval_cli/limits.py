@@ -12,20 +12,23 @@ from agenteval_cli.transcript import Transcript
 from agenteval_cli.units import amount
 
 
-def checked(limits: Limits, transcript: Transcript, seconds: float, turns: int = 1) -> Iterator[CheckResult]:
-    """Every limit of the case on an attempt that answered after `seconds` in all its `turns`."""
+def checked(limits: Limits, transcript: Transcript, seconds: float, turns: int | None = None) -> Iterator[CheckResult]:
+    """Every limit of the case on an attempt that answered after `seconds` in all.
+
+    `turns` is how many there were; None where the case asks once, and what the agent reports tells.
+    """
     calls = None if transcript.tool_calls is None else len(transcript.tool_calls)
     tokens = transcript.usage.total if transcript.usage else None
     cost = None if transcript.cost is None else amount(transcript.cost)
-    # Agents report all that was said so far at every turn; of several turns the count is known.
-    users = sum(message.get("role") == "user" for message in transcript.messages or ()) if turns == 1 else 0
+    # Agents report all that was said so far at every turn; where the conversation was ours the count is known.
+    users = sum(message.get("role") == "user" for message in transcript.messages or ()) if turns is None else turns
     measured: dict[str, tuple[Any, Any]] = {
         "timeout": (limits.timeout, round(seconds, 3)),
         "steps": (limits.steps, transcript.steps),
         "tool_calls": (limits.tool_calls, calls),
         "tokens": (limits.tokens, tokens),
         "cost": (None if limits.cost is None else Decimal(limits.cost), cost),
-        "turns": (limits.turns, max(users, turns)),
+        "turns": (limits.turns, max(users, 1)),
     }
     for name, (limit, actual) in measured.items():
         if limit is not None:

@@ -59,7 +59,7 @@ def nearly_operator(value: Any) -> str | None:
     if not isinstance(value, dict) or len(value) != 1 or operator_of(value) is not None:
         return None
     (key,) = value
-    near = "" if key.startswith("$") else did_you_mean(key, OPERATORS)  # $state points into the state
+    near = "" if key.startswith("$") else did_you_mean(key, OPERATORS, cutoff=0.87)  # $state points into the state
     return f"'{key}' is no operator, so that the mapping itself is compared{near}" if near else None
 
 

@@ -16,6 +16,7 @@ from agenteval_cli.talk import STOPS
 from agenteval_cli.transcript import ReasoningStep, ToolCall, Transcript
 
 MOST_OF_A_BLOCK = 20_000  # characters of one block that a judge is shown
+_LEAST_OF_A_LINE = 200  # characters of what is said once that a judge is shown, however long the conversation
 Block = tuple[str, str]
 
 
@@ -46,7 +47,7 @@ def material_of(case: Case, answered: Answered, turn: int | None = None) -> Mate
         answered.transcript if turn is None else answered.turns[turn] if answered.turns else answered.transcript
     )
     data = case.data
-    said = _said(case, answered)
+    said = _said(case, answered)[: len(answered.turns) or 1]
     at = len(said) - 1 if turn is None else turn
     turns = _turns(said, answered)
     follows = any(key in data for key in ("input", "turns", "simulation"))
@@ -136,7 +137,10 @@ def _dialogue(said: Sequence[Any], answered: Answered, before: Sequence[Block]) 
         lines += [f"agent calls {shown_call(call)}" for call in turn.tool_calls or ()]
         lines.append(f"agent: {as_text(turn.output)}")
     stop = answered.talk.stop if answered.talk else None
-    return "\n".join([*lines, *([f"(then {STOPS[stop]})"] if stop else [])])
+    most = max(_LEAST_OF_A_LINE, MOST_OF_A_BLOCK // len(lines) - 2 * _LEAST_OF_A_LINE // 5)
+    whole = sum(map(len, lines)) <= MOST_OF_A_BLOCK
+    told = ["\n  ".join((line if whole else cut(line, most)).splitlines()) for line in lines]
+    return "\n".join([*told, *([f"(then {STOPS[stop]})"] if stop else [])])
 
 
 def _turns(said: Sequence[Any], answered: Answered) -> tuple[Block, ...]:

@@ -41,14 +41,14 @@ def shown_path(path: Sequence[str | int]) -> str:
     return text
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
     """`; did you mean 'tier'?`, or nothing where no known word is near."""
     from difflib import get_close_matches
 
     by_fold = {name.casefold(): name for name in known}
     folded = word.casefold()
-    near = get_close_matches(folded, by_fold, n=1, cutoff=0.6)
-    near = near or [name for name in by_fold if len(folded) > 2 and folded in name]
+    near = get_close_matches(folded, by_fold, n=1, cutoff=cutoff)
+    near = near or [name for name in by_fold if len(folded) > 2 and folded in name and cutoff <= 0.6]
     return f"; did you mean '{by_fold[near[0]]}'?" if near else ""
 
 

@@ -56,16 +56,19 @@ def _of_attempt(
         user = planned.user or "replayed"
         return Recorded(run=run.record.id, attempt=number, user=user, said=(), answers=(), missing=missing)
     words = next((each for each in recorded if each.attempt == number), recorded[(number - 1) % len(recorded)])
+    if is_masked(words.said):
+        missing = f"its words in {words.run} #{words.attempt} were masked when they were written down"
+        return replace(words, said=(), answers=(), stop=None, missing=missing)
     return replace(words, by_rules=words.user == planned.user and words.user in same_rules)
 
 
 def _known(run: Run) -> dict[str, list[Recorded]]:
-    """The conversations of the run's graded attempts, by folded case ID. Masked words cannot be said again."""
+    """The conversations of the run's graded attempts, by folded case ID."""
     known: dict[str, list[Recorded]] = defaultdict(list)
     for _, attempt in sorted(counted(run.attempts).items()):
         if attempt.status in GRADED and attempt.turns is not None:
             recorded = _recorded(run.record.id, attempt, read_transcript(run, attempt))
-            if recorded is not None and not is_masked(recorded.said):
+            if recorded is not None:
                 known[attempt.case.casefold()].append(recorded)
     return known
 

@@ -129,7 +129,8 @@ def context_of(repository: Repository, source: Source) -> tuple[Context, list[Pr
             words = f"the fixture ID '{fixture.id}' is also that of {found[fixture.id].file}"
             problems.append(Problem(file=name, line=1, column=1, rule="duplicate-id", message=words))
         found[fixture.id] = fixture
-    return Context(tuple(repository.config.agents), found, repository.config.users.by_rules), problems
+    users = repository.config.users
+    return Context(tuple(repository.config.agents), found, users.facts, users.default), problems
 
 
 def _fixture(source: Source, name: str) -> tuple[Fixture | None, list[Problem]]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from agenteval_cli.judge_config import CommandSettings, Endpoint, asked_from
 from agenteval_cli.problems import did_you_mean
@@ -36,9 +37,9 @@ class Playing(msgspec.Struct, frozen=True):
     users: dict[str, UserConfig] = {}
 
     @property
-    def by_rules(self) -> dict[str, bool]:
-        """Of each user by name whether it goes by rules."""
-        return {name: isinstance(user.played, Scripted) for name, user in self.users.items()}
+    def facts(self) -> dict[str, UserFacts]:
+        """What a case must know of each user, by name."""
+        return {name: facts_of(user) for name, user in self.users.items()}
 
     @property
     def default(self) -> str | None:
@@ -48,16 +49,45 @@ class Playing(msgspec.Struct, frozen=True):
         return DEFAULT_USER if DEFAULT_USER in self.users else None
 
 
-def fault_of_user(name: str, has_script: bool, by_rules: Mapping[str, bool]) -> str | None:
-    """Why a user that a case names cannot play it, in words. `by_rules` says of each configured one whether it does."""
-    if name in by_rules:
-        if not has_script or by_rules[name]:
+class UserFacts(msgspec.Struct, frozen=True):
+    """What a case must know of a user: whether it goes by rules, can begin, and has something to say to any answer."""
+
+    by_rules: bool = False
+    begins: bool = True
+    says_to_all: bool = True
+
+
+def facts_of(user: UserConfig) -> UserFacts:
+    """The facts of a configured user; only one that goes by rules can be at a loss."""
+    if not isinstance(user.played, Scripted):
+        return UserFacts()
+    return facts_of_rules(user.played.rules)
+
+
+def facts_of_rules(rules: Iterable[Rule]) -> UserFacts:
+    """Of a user that goes by these rules."""
+    anyhow = [rule for rule in rules if rule.when is UNSET]
+    says_to_all = any(rule.times is None for rule in anyhow)
+    return UserFacts(by_rules=True, begins=bool(anyhow), says_to_all=says_to_all)
+
+
+def fault_of_user(name: str, has_script: bool, users: Mapping[str, UserFacts]) -> str | None:
+    """Why a user that a case names cannot play it, in words; `users` are the configured ones."""
+    if name in users:
+        if not has_script or users[name].by_rules:
             return None
         words = f"its simulation.script is for a scripted user, and '{name}' is none"
         return f"{words}; leave out simulation.user or simulation.script"
     if has_script and name == SCRIPTED:
         return None
-    return f"no user '{name}' under users in agenteval.yaml{did_you_mean(name, by_rules)}"
+    return f"no user '{name}' under users in agenteval.yaml{did_you_mean(name, users)}"
+
+
+def scripted_by(name: str | None, default: str | None, users: Mapping[str, UserFacts]) -> str:
+    """Who plays a case with a script: the named one, the default if it goes by rules, else the one called scripted."""
+    if name is not None:
+        return name
+    return default if default is not None and default in users and users[default].by_rules else SCRIPTED
 
 
 def playing_from(data: Mapping[str, Any]) -> Playing:

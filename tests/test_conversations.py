@@ -519,7 +519,9 @@ def test_of_a_user_that_goes_by_no_rules_nobody_knows_what_it_would_have_said(cl
     clerk.write("agent.py", SAYS.replace("WORDS", '"No."'))
     _, attempt, _ = only(clerk, "--replay-user", run)
     assert (attempt["status"], attempt["stop"]) == ("ungraded", "replay_over")
-    clerk.write("agent.py", SAYS.replace("WORDS", '"Your order is now cancelled."'))
+    clerk.write("agent.py", SAYS.replace("WORDS", '"Your order is not cancelled now."'))
+    assert only(clerk, "--replay-user", run)[1]["stop"] == "replay_over"
+    clerk.write("agent.py", SAYS.replace("WORDS", '" Your order is cancelled  now."'))
     _, attempt, _ = only(clerk, "--replay-user", run)
     assert (attempt["status"], attempt["stop"]) == ("passed", "user_done")
 
@@ -536,7 +538,8 @@ def test_a_replay_of_an_edited_case_or_of_masked_words_is_ungraded(clerk: Repo) 
     assert done.code == 3, done
     assert "the case has been edited since" in attempts(clerk)[0]["reason"]
     done = clerk.run("run", "--attempts", "1", "--replay-user", clerk.runs()[0].name, "--case", "masked")
-    assert (done.code, "has no conversation of the selected cases to replay" in done.err) == (2, True)
+    assert done.code == 3, done
+    assert "were masked when they were written down" in attempts(clerk)[0]["reason"]
 
 
 def test_a_conversation_that_the_agent_of_then_broke_off_cannot_be_told_on_its_words_alone(clerk: Repo) -> None:
@@ -656,3 +659,97 @@ def test_names_that_the_user_does_not_know_are_its_own_fault(clerk: Repo) -> Non
 def test_confirming_would_hear_other_words_than_a_replay(clerk: Repo) -> None:
     done = clerk.run("run", "--replay-user", "latest", "--confirm", "3")
     assert (done.code, "leave one out" in done.err) == (2, True)
+
+
+def test_a_script_that_is_cut_short_passes_nothing(clerk: Repo) -> None:
+    clerk.agent(
+        """
+        import json, sys
+        calls = [{"name": "look", "arguments": {"at": n}} for n in range(5)]
+        json.dump({"output": "hello", "tool_calls": calls}, sys.stdout)
+        """
+    )
+    clerk.write("judge.py", """print('{"nonce": "none", "answer": "yes", "reason": "fine"}')""")
+    config = (clerk.root / "agenteval.yaml").read_text(encoding="utf-8")
+    clerk.write("agenteval.yaml", config + "judges: {default: {command: [python3, judge.py]}}\n")
+    text = """
+    schema: 1
+    id: {id}
+    limits: {tool_calls: 7}
+    turns:
+      - {user: one, outcome: [{contains: hello}]}
+      - {user: two, outcome: [{contains: hello}]}
+      - {user: three, outcome: [{contains: never said}], criteria: [{text: Polite., gate: true}]}
+    """
+    clerk.case("cut", text)
+    _, attempt, _ = only(clerk)
+    assert (attempt["status"], attempt["turns"]) == ("over_limit", 2)
+    results = {check["name"]: check["result"] for check in attempt["checks"]}
+    assert results["turns[2]"] == "no_evidence"
+    assert results["turns[2].criteria[0]"] == "no_evidence"
+
+
+def test_what_an_agent_claims_of_calls_does_not_cut_a_script_that_the_tools_can_count(clerk: Repo) -> None:
+    clerk.agent(
+        """
+        import json, sys
+        calls = [{"name": "look", "arguments": {"at": n}} for n in range(5)]
+        json.dump({"output": "hello", "tool_calls": calls}, sys.stdout)
+        """
+    )
+    text = """
+    schema: 1
+    id: {id}
+    limits: {tool_calls: 3}
+    tools: [{name: look, responses: [{result: 1}]}]
+    turns: [{user: one, outcome: [{contains: hello}]}, {user: two, outcome: [{contains: never said}]}]
+    """
+    clerk.case("claims", text)
+    _, attempt, _ = only(clerk)
+    assert (attempt["status"], attempt["turns"]) == ("failed", 2)
+
+
+def test_a_prefix_does_not_count_as_turns(clerk: Repo) -> None:
+    clerk.agent(
+        """
+        import json, sys
+        request = json.load(sys.stdin)
+        json.dump({"output": "yes", "messages": request["messages"], "tool_calls": []}, sys.stdout)
+        """
+    )
+    text = """
+    schema: 1
+    id: {id}
+    limits: {turns: 2}
+    conversation:
+      - {role: user, content: a}
+      - {role: assistant, content: b}
+      - {role: user, content: c}
+      - {role: assistant, content: d}
+    turns: [{user: one}, {user: two}]
+    outcome: [{contains: "yes"}]
+    """
+    clerk.case("prefix", text)
+    assert only(clerk)[1]["status"] == "passed"
+
+
+def test_last_words_win_over_an_agent_that_ends_with_them(clerk: Repo) -> None:
+    rules = "[{say: 'Thank you, bye.', done: true}]"
+    text = f"schema: 1\nid: end\nsimulation: {{user_prompt: Somebody., opening: Hello., script: {rules}}}\n"
+    clerk.case("end", text + "outcome: [{stop: user_done}]\n")
+    assert only(clerk)[1]["status"] == "passed"
+
+
+def test_the_rules_of_the_user_complete_those_of_the_case(clerk: Repo) -> None:
+    config = (clerk.root / "agenteval.yaml").read_text(encoding="utf-8")
+    rules = "[{say: Hello there., times: 1}, {gives_up: true}]"
+    clerk.write("agenteval.yaml", config + f"users: {{default: {{scripted: {rules}}}}}\n")
+    script = "[{when: {contains: invoice}, say: no invoice, times: 1}]"
+    text = f"schema: 1\nid: talk\nsimulation: {{user_prompt: Somebody., script: {script}}}\n"
+    clerk.case("talk", text + "outcome: [{stop: user_gave_up}]\n")
+    done = clerk.run("validate")
+    assert (done.code, "warning" in done.out) == (0, False), done
+    assert only(clerk)[1]["status"] == "passed"
+    clerk.write("agenteval.yaml", config)
+    done = clerk.run("validate")
+    assert (done.code, "[no-beginning]" in done.out, "[open-script]" in done.out) == (2, True, True), done

@@ -72,8 +72,11 @@ def test_an_answer_after_the_timeout_is_over_it(seconds: float, result: str) -> 
     assert results({"timeout": "500ms"}, seconds) == {"timeout": result}
 
 
-@pytest.mark.parametrize(("turns", "users", "result"), [(2, 0, "passed"), (3, 0, "failed"), (1, 3, "failed")])
-def test_turns_are_those_that_were_taken_where_no_messages_tell_of_more(turns: int, users: int, result: str) -> None:
+@pytest.mark.parametrize(
+    ("turns", "users", "result"),
+    [(2, 0, "passed"), (3, 0, "failed"), (2, 5, "passed"), (None, 2, "passed"), (None, 3, "failed")],
+)
+def test_turns_are_those_that_were_held_or_that_the_agent_tells_of(turns: int | None, users: int, result: str) -> None:
     said = tuple({"role": "user"} for _ in range(users)) or None
     (found,) = checked(case(limits={"turns": 2}).limits, Transcript(output="Done.", messages=said), 1.0, turns)
     assert found.result == result

@@ -74,11 +74,24 @@ def faults(item: Mapping[str, Any]) -> Iterator[tuple[str, Path, str]]:
     for option in item:
         if option in CHECK_OPTIONS and option not in found.options and option not in COMMON_OPTIONS:
             yield "bad-check", (option,), f"{option} says nothing about {name}; it belongs to {_having(option)}"
-    if item.get("turn") in ("any", "all") and (name in _OF_ONE_ANSWER or _embeds(item)):
-        yield "bad-check", ("turn",), f"{name} is asked of one answer; name its turn, or leave it out"
+    asked = next(filter(_is_of_one_answer, _with_parts(item)), None) if item.get("turn") in ("any", "all") else None
+    if asked is not None:
+        words = next(key for key in CHECKS if key in asked)
+        yield "bad-check", ("turn",), f"{words} is asked of one answer; name its turn, or leave it out"
     if item.get("turn") == 0:
         yield "bad-check", ("turn",), "turns are counted from 1, and from -1 backwards"
     yield from ((found.rule, path, words) for path, words in found.faults(item))
+
+
+def _is_of_one_answer(item: Mapping[str, Any]) -> bool:
+    return not _OF_ONE_ANSWER.isdisjoint(item) or _embeds(item)
+
+
+def _with_parts(item: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """A check as the case writes it, and those inside it."""
+    yield item
+    for part in (*item.get("all_of", ()), *item.get("any_of", ()), *([item["not"]] if "not" in item else ())):
+        yield from _with_parts(part)
 
 
 def _embeds(item: Mapping[str, Any]) -> bool:

@@ -13,7 +13,8 @@ def stop(check: OutcomeCheck, evidence: Evidence) -> Finding:
     actual = evidence.stop
     wanted = [check.expected] if isinstance(check.expected, str) else check.expected
     if actual is None:
-        return Finding(NO_EVIDENCE, "no simulated user took part in this conversation", check.expected)
+        words = "no simulated user took part in this conversation to its end"
+        return Finding(NO_EVIDENCE, words, check.expected)
     if actual in wanted:
         return OK
     result = NO_EVIDENCE if actual == REPLAY_OVER else FAILED

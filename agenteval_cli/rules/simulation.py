@@ -9,7 +9,7 @@ from agenteval_cli import matchers
 from agenteval_cli.compare import shown
 from agenteval_cli.problems import did_you_mean
 from agenteval_cli.rules.interface import Found, Path, Rule, Subject
-from agenteval_cli.simulation import names_in, role_of, told
+from agenteval_cli.simulation import MAX_TURNS, names_in, role_of, told
 
 
 def _rules(case: Subject) -> Iterator[tuple[Path, Mapping[str, Any]]]:
@@ -22,29 +22,10 @@ def _bad_script(case: Subject) -> Found:
     met_always = None
     for path, rule in _rules(case):
         yield from matchers.faults(rule.get("when"), (*path, "when"))
-        if near := matchers.nearly_operator(rule.get("when")):
-            yield (*path, "when"), near
         if met_always is not None:
             yield path, f"never said: script[{met_always}] before it matches every answer, any number of times"
         elif "when" not in rule and "times" not in rule:
             met_always = path[-1]
-
-
-def _no_way_on(case: Subject) -> Found:
-    """A script that has nothing to say to some answer: to what went wrong, mostly."""
-    rules = list(_rules(case))
-    if rules and not any("when" not in rule and "times" not in rule for _, rule in rules):
-        words = "an answer that no rule matches leaves the attempt ungraded; end the script with {gives_up: true}"
-        yield ("simulation", "script"), words
-
-
-def _no_way_to_begin(case: Subject) -> Found:
-    role = role_of(case.data)
-    if role is None or not role.script:
-        return
-    is_answered = bool(role.before) and role.before[-1].agent is not None
-    if role.opening is None and not is_answered and all("when" in rule for _, rule in _rules(case)):
-        yield ("simulation", "script"), "no rule says how to begin; give an opening, or a rule without when"
 
 
 def _misspelt_secrets(case: Subject) -> Found:
@@ -81,23 +62,30 @@ def _unknown_names(case: Subject) -> Found:
     """Names in braces that nothing fills; the user would say the braces."""
     given = case.data.get("simulation", {})
     known = [*given.get("knows", {}), *(item["name"] for item in case.data.get("variables", ()))]
-    said: list[tuple[Path, str]] = [(("simulation", "opening"), given.get("opening", ""))]
-    said += [((*path, "say"), rule.get("say", "")) for path, rule in _rules(case)]
-    for path, text in said:
-        for name in names_in(text):
+    for name in names_in(given.get("opening", "")):
+        near = "" if name in known else did_you_mean(name, known)
+        if near:  # any other braces are the case's own words
+            yield ("simulation", "opening"), f"the user knows no '{name}'{near}"
+    for path, rule in _rules(case):
+        for name in names_in(rule.get("say", "")):
             if name not in known:
-                yield path, f"the user knows no '{name}'{did_you_mean(name, known)}"
+                yield (*path, "say"), f"the user knows no '{name}'{did_you_mean(name, known)}"
+
+
+def _asks_why(check: Mapping[str, Any]) -> bool:
+    parts = (*check.get("all_of", ()), *check.get("any_of", ()), *([check["not"]] if "not" in check else ()))
+    return "stop" in check or any(map(_asks_why, parts))
 
 
 def _unchecked_stop(case: Subject) -> Found:
-    if "simulation" in case.data and not any("stop" in check for _, check in case.checks):
+    if "simulation" in case.data and not any(map(_asks_why, (check for _, check in case.checks))):
         words = "nothing checks why the conversation stops: one that runs in a loop, or is given up, may pass; add stop"
         yield ("simulation",), words
 
 
 def _turns_that_never_come(case: Subject) -> Found:
-    most = case.data.get("simulation", {}).get("max_turns")
-    for path, check in case.checks if most is not None else ():
+    most = case.data.get("simulation", {}).get("max_turns", MAX_TURNS)
+    for path, check in case.checks if "simulation" in case.data else ():
         turn = check.get("turn")
         if isinstance(turn, int) and abs(turn) > most:
             yield (*path, "turn"), f"there is no turn {turn}; max_turns is {int(most)}"
@@ -132,7 +120,6 @@ RULES = (
         name="no-beginning",
         summary="a scripted user without first words",
         why="Every attempt would be ungraded, since there is no answer yet that a rule could match.",
-        look=_no_way_to_begin,
     ),
     Rule(
         name="open-script",
@@ -140,7 +127,6 @@ RULES = (
         why="An agent that says something unforeseen leaves the attempt ungraded, where it should fail. A last rule "
         "without `when` takes what is left: {gives_up: true}, and the check `stop: user_done` fails.",
         severity="warning",
-        look=_no_way_on,
     ),
     Rule(
         name="unclear-secret",
@@ -158,7 +144,7 @@ RULES = (
     Rule(
         name="says-its-secret",
         summary="an opening, or a line of a script, that says what the user must not reveal",
-        why="Every attempt would be ungraded, since the user breaks its role.",
+        why="The script's line would leave every attempt ungraded; the opening tells what nobody is to know.",
         look=_says_its_secret,
     ),
     Rule(

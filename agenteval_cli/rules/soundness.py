@@ -139,6 +139,9 @@ def _unclear_matchers(case: Subject) -> Found:
         for name, matcher in call.get("arguments", {}).items():
             if near := matchers.nearly_operator(matcher):
                 yield (*path, "arguments", name), near
+    for index, rule in enumerate(case.data.get("simulation", {}).get("script", ())):
+        if near := matchers.nearly_operator(rule.get("when")):
+            yield ("simulation", "script", index, "when"), near
 
 
 def _bad_times(times: Any, path: Path) -> Found:

@@ -51,6 +51,6 @@ class EndpointUser:
                 return answer.result(timeout=LOOK)
             except TimeoutError:
                 if answer.done():
-                    raise  # it is the model's
+                    return answer.result()  # it came just now, or the error is the model's own
                 if self._cancel.requested:
                     raise NoAnswerError("the run was stopped before it answered") from None
