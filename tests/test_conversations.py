@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
-from conftest import Done, Repo
+from conftest import ROOT, Done, Repo
 
 # It remembers nothing: what it knows stands in the request. It says what it got, and acts on some words.
 CLERK = """
@@ -753,3 +754,19 @@ def test_the_rules_of_the_user_complete_those_of_the_case(clerk: Repo) -> None:
     clerk.write("agenteval.yaml", config)
     done = clerk.run("validate")
     assert (done.code, "[no-beginning]" in done.out, "[open-script]" in done.out) == (2, True, True), done
+
+
+def test_the_examples_of_the_page_about_conversations_are_valid(clerk: Repo) -> None:
+    page = (ROOT / "docs" / "conversations.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    cases = [block for block in blocks if block.startswith("schema: 1")]
+    for number, block in enumerate(cases):
+        clerk.case(f"page-{number}", block)
+    for number, block in enumerate(block for block in blocks if block.startswith("simulation:")):
+        clerk.case(f"part-{number}", f"schema: 1\nid: part-{number}\n{block}outcome: [{{stop: user_done}}]\n")
+    clerk.write("user.py", "")
+    config = (clerk.root / "agenteval.yaml").read_text(encoding="utf-8")
+    (users,) = (block for block in blocks if block.startswith("# agenteval.yaml"))
+    clerk.write("agenteval.yaml", config + users)
+    done = clerk.run("validate")
+    assert (done.code, "warning" in done.out, len(cases)) == (0, False, 2), done
