@@ -32,13 +32,15 @@ def end_of(recorded: Recorded, talk: Sequence[Exchange], says: Says | None) -> s
     """Why the user stops when all its recorded words were said, and it was the user that stopped then.
 
     A user that goes by rules is asked. Another one stops as it did only where it heard what it did then: nobody knows
-    what it would have said to another answer.
+    what it would have said to another answer, nor what would have come of words that it did not say.
     """
+    if apart(recorded, talk, says) is not None:
+        return REPLAY_OVER
     if says is not None and talk:
         goes_on = MAX_TURNS if recorded.stop == MAX_TURNS else REPLAY_OVER
         return _stop_of(says(talk[:-1]), last=True) or _stop_of(says(talk)) or goes_on
     heard = len(recorded.answers) >= len(talk) and _same_words(recorded.answers[len(talk) - 1], talk[-1].agent)
-    return str(recorded.stop) if heard and apart(recorded, talk, says) is None else REPLAY_OVER
+    return str(recorded.stop) if heard else REPLAY_OVER
 
 
 def stop_in(spoken: Spoken) -> str | None:
