@@ -591,7 +591,14 @@ def test_the_time_that_the_user_thinks_is_not_in_the_agents_deadline(clerk: Repo
         """,
         config="timeout: 25s",
     )
-    clerk.write("user.py", """import time; time.sleep(6); print('{"say": "Hello there."}')""")
+    clerk.write(
+        "user.py",
+        """
+        import json, sys, time
+        time.sleep(6 if json.load(sys.stdin)["turn"] == 1 else 0)
+        print('{"say": "Hello there."}')
+        """,
+    )
     config = (clerk.root / "agenteval.yaml").read_text(encoding="utf-8")
     clerk.write("agenteval.yaml", config + "users: {default: {command: [python3, user.py]}}\n")
     text = "schema: 1\nid: slow\nsimulation: {user_prompt: Somebody., max_turns: 1}\noutcome: [{equals: 'True'}]\n"

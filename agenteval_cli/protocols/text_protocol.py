@@ -24,5 +24,5 @@ class TextProtocol:
         return Transcript(output=answer, bytes_replaced=replaced)
 
     def cannot_carry(self, request: Mapping[str, Any]) -> list[str]:
-        unseen = [key for key in ("system_prompt", "conversation_id", "state") if key in request]
+        unseen = [key for key in ("system_prompt", "state") if key in request]
         return ["conversation", *unseen] if len(request["messages"]) > 1 else unseen
