@@ -66,13 +66,7 @@ def new_order(
         calibrations=court.calibrations,
         users=cast.by_case,
     )
-    if wishes.shard is not None:
-        plan = shard_of(plan, *wishes.shard)
-        if not plan:
-            index, parts = wishes.shard
-            raise UsageError(
-                f"--shard {index}/{parts}: this part is empty; {len(chosen)} cases make that many parts at most"
-            )
+    plan = plan if wishes.shard is None else _part_of(plan, wishes.shard)
     agents = _ready(repository, plan, environment)
     cases = {item.case.id: item for item in chosen}
     kept: Iterable[Records] = ()
@@ -87,29 +81,46 @@ def new_order(
         plan, kept = reuse.plan, kept_records(reuse, cases, earlier)
     if replayed is not None:
         plan = tuple(_replayed(each, replayed) if cases[each.case].case.role else each for each in plan)
-    ids = {planned.case for planned in plan}
-    record = RunRecord(
-        id=new_run_id(repository.runs),
-        tool_version=__version__,
-        grading=GRADING,
-        started_at=now(),
-        status=RUNNING,
-        git=git.state_of(repository.root),
+    record = msgspec.structs.replace(
+        _begun(repository, loaded, plan, wishes),
         agents=tuple(_agent_record(ready) for ready in agents.values()),
         judges=judge_records(court),
         users=user_records(cast),
-        platform=Platform(platform.system(), platform.machine(), platform.python_version()),
-        seed=wishes.seed,
-        min_pass_rate=repository.config.min_pass_rate,
-        plan=plan,
-        not_selected=tuple(item.case.id for item in loaded.cases if item.case.id not in ids),
-        shard=wishes.shard,
         since=earlier.record.id if earlier else None,
         replays=replayed.record.id if replayed else None,
     )
     order = _order(repository, record, cases, agents, wishes, court, kept=kept)
     recordings = _recordings(replayed, plan, cases, cast)
     return msgspec.structs.replace(order, cast=cast, recordings=recordings)
+
+
+def _part_of(plan: tuple[PlannedCase, ...], shard: tuple[int, int]) -> tuple[PlannedCase, ...]:
+    """The shard of a plan. Raises UsageError where nothing is in it."""
+    part = shard_of(plan, *shard)
+    if not part:
+        index, parts = shard
+        raise UsageError(f"--shard {index}/{parts}: this part is empty; {len(plan)} cases make that many parts at most")
+    return part
+
+
+def _begun(repository: Repository, loaded: Loaded, plan: tuple[PlannedCase, ...], wishes: Wishes) -> RunRecord:
+    """The record of a new run, still without who takes part in it."""
+    ids = {planned.case for planned in plan}
+    return RunRecord(
+        id=new_run_id(repository.runs),
+        tool_version=__version__,
+        grading=GRADING,
+        started_at=now(),
+        status=RUNNING,
+        git=git.state_of(repository.root),
+        agents=(),
+        platform=Platform(platform.system(), platform.machine(), platform.python_version()),
+        seed=wishes.seed,
+        min_pass_rate=repository.config.min_pass_rate,
+        plan=plan,
+        not_selected=tuple(item.case.id for item in loaded.cases if item.case.id not in ids),
+        shard=wishes.shard,
+    )
 
 
 def _recordings(
