@@ -71,7 +71,8 @@ def refusal(shelf: Shelf, case_id: str) -> str | None:
     if reason is not None:
         return f"the ID '{case_id}' was retired ({reason}) and is never used again"
     if folded in shelf.lives:
-        return f"the ID '{case_id}' once named a case, {shelf.lives[folded].file}; IDs are never used again"
+        was = f"the ID '{case_id}' once named a case, {shelf.lives[folded].file}; IDs are never used again"
+        return f"{was}: bring that file back with git, or give another ID"
     return None
 
 
