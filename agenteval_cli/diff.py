@@ -18,6 +18,7 @@ from agenteval_cli.records import RunRecord
 from agenteval_cli.sides import Counts, Known, Side, counts_without, known_cases, origins
 from agenteval_cli.statistics import false_discovery, fisher_drop
 from agenteval_cli.summary import FAILED, INCOMPLETE, PASSED
+from agenteval_cli.talk_diff import TalkDiff
 from agenteval_cli.totals import Overall, Pair, Shift, counts_of, mean_rates, overall_of, shifts_of
 
 CLASSES = (
@@ -74,7 +75,7 @@ class CaseDiff(msgspec.Struct, frozen=True, kw_only=True):
     """One case of two runs. `p` and `q` are of a change in the direction it moved; None where nothing moved.
 
     `shared` counts the attempts that both sides have in common, which are evidence of nothing. What needs transcripts
-    or files (checks, path, answers, case_changes) is there once explaining.explained has looked.
+    or files (checks, path, conversation, answers, case_changes) is there once explaining.explained has looked.
     """
 
     id: str
@@ -94,6 +95,7 @@ class CaseDiff(msgspec.Struct, frozen=True, kw_only=True):
     measures: tuple[Shift, ...] = ()
     checks: tuple[CheckChange, ...] = ()
     path: PathDiff | None = None
+    conversation: TalkDiff | None = None
     answers: Answers | None = None
     case_changes: tuple[CaseChange, ...] | None = None
 

@@ -19,15 +19,16 @@ from agenteval_cli.diff import FELL, MOVED, Answers, CaseDiff, CheckChange, RunD
 from agenteval_cli.finding import PASSED, CheckResult
 from agenteval_cli.outcomes import AnyAttempt, AnyRun
 from agenteval_cli.path_diff import path_diff, typical
+from agenteval_cli.phrases import as_text
 from agenteval_cli.sides import Known, known_cases
 from agenteval_cli.store import TRANSCRIPTS
+from agenteval_cli.talk import Talk
+from agenteval_cli.talk_diff import Conversed, TalkDiff, talk_diff
 from agenteval_cli.transcript import Transcript
 
 MOST_CASES = 100  # of each kind, the first in the order of the diff
 _MOST_ATTEMPTS = 20  # of a side, that are read to find the typical one
 _MOST_CHARACTERS = 4000
-
-Told = list[tuple[AnyAttempt, Transcript]]
 
 
 def explained(diff: RunDiff, base: AnyRun, head: AnyRun, root: Path, most: int = MOST_CASES) -> RunDiff:
@@ -119,6 +120,16 @@ class _Kept(msgspec.Struct, frozen=True):
     """A transcript record without the raw output."""
 
     transcript: Transcript | None = None
+    turns: tuple[Transcript, ...] = ()
+    talk: Talk | None = None
+
+
+class _Told(msgspec.Struct, frozen=True):
+    """An attempt, and what is kept of what was said in it."""
+
+    attempt: AnyAttempt
+    whole: Transcript
+    kept: _Kept
 
 
 class _Transcripts:
@@ -138,7 +149,7 @@ class _Transcripts:
         if self._file is not None:
             self._file.close()
 
-    def of(self, attempts: Sequence[AnyAttempt]) -> Told:
+    def of(self, attempts: Sequence[AnyAttempt]) -> list[_Told]:
         """The attempts that have a transcript, with it. One that cannot be read is as one that is not there."""
         found = []
         for attempt in attempts[:_MOST_ATTEMPTS]:
@@ -147,36 +158,48 @@ class _Transcripts:
                 self._file.seek(attempt.transcript.offset)
                 kept = self._decode(self._file.read(attempt.transcript.length))
                 if kept.transcript is not None:
-                    found.append((attempt, kept.transcript))
+                    found.append(_Told(attempt, kept.transcript, kept))
         return found
 
 
 def _why(case: CaseDiff, base: tuple[Known, _Transcripts], head: tuple[Known, _Transcripts]) -> CaseDiff:
-    """The case with its checks, path and answers."""
+    """The case with its checks, path, conversation and answers."""
     before, after = base[0].attempts, head[0].attempts
     fell = case.change in FELL
     old = _typical(base[1], before, passed=fell)
     new = _typical(head[1], after, passed=not fell)
     facts: dict[str, Any] = {"checks": check_changes(before, after)}
     if old is not None and new is not None:
-        facts["path"] = path_diff(old[1], new[1], (old[0].attempt, new[0].attempt))
+        facts["path"] = path_diff(old.whole, new.whole, (old.attempt.attempt, new.attempt.attempt))
+        facts["conversation"] = _parting(old, new)
     if old is not None or new is not None:
         facts["answers"] = Answers(_answer(old), _answer(new))
     return msgspec.structs.replace(case, **facts)
 
 
-def _typical(
-    transcripts: _Transcripts, attempts: Sequence[AnyAttempt], *, passed: bool
-) -> tuple[AnyAttempt, Transcript] | None:
+def _typical(transcripts: _Transcripts, attempts: Sequence[AnyAttempt], *, passed: bool) -> _Told | None:
     """The typical one of the attempts that show the change: those that passed, or those that did not."""
     showing = [attempt for attempt in attempts if (attempt.status == "passed") is passed]
-    told = transcripts.of(showing) or transcripts.of(attempts)
-    return told[typical([transcript for _, transcript in told])] if told else None
+    told = transcripts.of(showing)
+    return told[typical([each.whole for each in told])] if told else None
 
 
-def _answer(told: tuple[AnyAttempt, Transcript] | None) -> str | None:
-    if told is None or told[1].output is None:
+def _parting(base: _Told, head: _Told) -> TalkDiff | None:
+    """Where two conversations part; None where one of them is none."""
+    sides = [
+        Conversed(each.attempt.attempt, each.kept.talk, each.kept.turns)
+        for each in (base, head)
+        if each.kept.talk is not None
+    ]
+    if len(sides) < 2:
         return None
-    output = told[1].output
-    text = output if isinstance(output, str) else msgspec.json.encode(output).decode()
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
+    found = talk_diff(*sides)
+    return msgspec.structs.replace(found, base=_cut(found.base), head=_cut(found.head))
+
+
+def _answer(told: _Told | None) -> str | None:
+    return None if told is None or told.whole.output is None else _cut(as_text(told.whole.output))
+
+
+def _cut(text: str | None) -> str | None:
+    return text if text is None or len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"

@@ -10,11 +10,12 @@ from rich.cells import cell_len
 
 from agenteval_cli.cli.console import coloured, safe
 from agenteval_cli.cli.values_view import Frame, block, one_line_json, shortened
-from agenteval_cli.diff import CaseDiff, CheckChange, RunDiff
+from agenteval_cli.diff import Answers, CaseDiff, CheckChange, RunDiff
 from agenteval_cli.path_diff import PathDiff, Step
 from agenteval_cli.phrases import count
 from agenteval_cli.sides import Side
 from agenteval_cli.statistics import Difference
+from agenteval_cli.talk_diff import TalkDiff
 from agenteval_cli.totals import Shift, Sight, Slice
 
 _COLOURS = {"broke": "red", "fixed": "green", "slipped": "yellow", "improved": "green", "not_comparable": "yellow"}
@@ -75,6 +76,7 @@ def _case(case: CaseDiff, frame: Frame, *, verbose: bool) -> Iterator[str]:
     yield from _edits(case)
     yield from _checks(case.checks)
     yield from _path(case.path)
+    yield from _conversation(case.conversation, frame)
     yield from _measures(case, verbose=verbose)
     yield from _answers(case, frame)
 
@@ -130,6 +132,19 @@ def _path(path: PathDiff | None) -> Iterator[str]:
         yield f"      {side} {_step(step)}"
 
 
+def _conversation(talk: TalkDiff | None, frame: Frame) -> Iterator[str]:
+    """The turn at which two conversations part, and what was said there."""
+    if talk is None:
+        return
+    attempts = f"(attempt {talk.base_attempt} → {talk.head_attempt})"
+    if talk.turn is None:
+        yield f"    conversation: {talk.words} {attempts}"
+        return
+    yield f"    conversation parts at turn {talk.turn} {attempts}: {safe(talk.words)}"
+    if talk.base is not None or talk.head is not None:
+        yield from _beside(talk.base, talk.head, "(nothing)", frame)
+
+
 def _step(step: Step | None) -> str:
     if step is None:
         return "makes no such call here"
@@ -157,17 +172,25 @@ def _shift(shift: Shift) -> str:
 
 def _answers(case: CaseDiff, frame: Frame) -> Iterator[str]:
     """What the typical attempts answered, side by side."""
-    if case.answers is None:
+    if case.answers is None or _is_told(case):
         return
     if case.answers.base == case.answers.head:
         yield "    answer: the same"
         return
+    yield from _beside(case.answers.base, case.answers.head, "(no answer known)", frame)
+
+
+def _is_told(case: CaseDiff) -> bool:
+    """Whether the last answers are where the conversations part, and so stand there already."""
+    talk, answers = case.conversation, case.answers
+    return talk is not None and talk.difference == "agent" and answers == Answers(talk.base, talk.head)
+
+
+def _beside(base: str | None, head: str | None, nothing: str, frame: Frame) -> Iterator[str]:
+    """Two texts in two columns."""
     width = (min(frame.width or _USUAL_WIDTH, 2 * _USUAL_WIDTH) - 9) // 2
     column = Frame(max(width, 20), frame.full)
-    sides = [
-        block("(no answer known)" if text is None else text, 0, column, most=_ANSWER_LINES)
-        for text in (case.answers.base, case.answers.head)
-    ]
+    sides = [block(nothing if text is None else text, 0, column, most=_ANSWER_LINES) for text in (base, head)]
     yield f"    {coloured('base', 'dim')}{' ' * (width - 4)} │ {coloured('head', 'dim')}"
     for left, right in zip_longest(*sides, fillvalue=""):
         yield f"    {left}{' ' * max(0, width - cell_len(left))} │ {right}".rstrip()

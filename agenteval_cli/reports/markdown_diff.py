@@ -83,6 +83,8 @@ def _details(cases: list[CaseDiff]) -> Iterator[str]:
         )
         if case.path is not None:
             body += f"- path: {code(case.path.words)}\n"
+        if case.conversation is not None and case.conversation.turn is not None:
+            body += f"- conversation parts at turn {case.conversation.turn}: {code(case.conversation.words)}\n"
         for change in (case.case_changes or ())[:10]:
             body += f"- {change.part}: {code(change.key)}: {code(change.words)}\n"
         if case.answers is not None and case.answers.base != case.answers.head:

@@ -160,6 +160,8 @@ def _change(row: CaseDiff) -> dict[str, Any]:
         for check in row.checks
     ]
     words += [f"path: {row.path.words}"] if row.path else []
+    if row.conversation and row.conversation.turn is not None:
+        words += [f"conversation parts at turn {row.conversation.turn}: {row.conversation.words}"]
     words += [f"{change.part}: {change.key}: {change.words}" for change in row.case_changes or ()]
     differ = row.answers is not None and row.answers.base != row.answers.head
     answers = [row.answers.base, row.answers.head] if row.answers and differ else []
