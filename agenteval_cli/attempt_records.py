@@ -22,6 +22,7 @@ from agenteval_cli.records import (
 )
 from agenteval_cli.redaction import Redactor
 from agenteval_cli.repository import LoadedCase
+from agenteval_cli.spending import cost_of_user
 from agenteval_cli.talk import Replay
 
 _STDERR_TAIL = 2000
@@ -113,7 +114,12 @@ def _conversed(ending: Ending) -> dict[str, Any]:
     if ending.talk is None:
         return {}
     one = 1 if isinstance(ending, Answered) else 0
-    return {"turns": len(ending.turns) or one or None, "stop": ending.talk.stop, "replay": ending.talk.replay}
+    return {
+        "turns": len(ending.turns) or one or None,
+        "stop": ending.talk.stop,
+        "replay": ending.talk.replay,
+        "user_cost": cost_of_user(ending.talk.calls),
+    }
 
 
 def _measured(ending: Ending) -> dict[str, Any]:

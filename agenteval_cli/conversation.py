@@ -14,9 +14,9 @@ from agenteval_cli.compare import same
 from agenteval_cli.finding import CheckResult
 from agenteval_cli.phrases import count
 from agenteval_cli.records import TranscriptRecord
+from agenteval_cli.spending import cost_of_user
 from agenteval_cli.talk import STOPS, Talk
 from agenteval_cli.transcript import ReasoningStep, ToolCall, Transcript
-from agenteval_cli.units import amount
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -151,9 +151,9 @@ def _spent(talk: Talk) -> str:
     """What a simulated user told of its use, beside what the agent cost."""
     used = [(call.input_tokens, call.output_tokens) for call in talk.calls]
     tokens = [read + written for read, written in used if read is not None and written is not None]
-    costs = [known for call in talk.calls if call.cost is not None and (known := amount(call.cost)) is not None]
+    cost = cost_of_user(talk.calls)
     words = [count(sum(tokens), "token")] if tokens else []
-    return ", ".join(words + ([f"cost {sum(costs)}"] if costs else []))
+    return ", ".join(words + ([f"cost {cost}"] if cost else []))
 
 
 def _is_same_state(before: Any, now: Any) -> bool:

@@ -144,7 +144,7 @@ class AttemptRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     `retry` counts the tries before this one that ended in an error. `reused_from` is the run whose attempt this is;
     `regraded` says that only its transcript was kept and the checks were made anew. `turns` counts the answered turns
     of a conversation, None where there is only one; `stop` is why one with a simulated user stopped, `replay` whose
-    words it was replayed with.
+    words it was replayed with. `cost` is what the agent told, `user_cost` the simulated user, both as decimal text.
     """
 
     format: int
@@ -178,6 +178,7 @@ class AttemptRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     output_tokens: int | None = None
     total_tokens: int | None = None
     cost: str | None = None
+    user_cost: str | None = None
     model: str | None = None
 
 

@@ -12,6 +12,7 @@ from decimal import Decimal
 import msgspec
 
 from agenteval_cli.records import AttemptRecord, PlannedCase
+from agenteval_cli.spending import spent_on
 from agenteval_cli.statuses import STATUSES
 from agenteval_cli.summary import enough
 from agenteval_cli.units import amount
@@ -95,7 +96,7 @@ class Brakes:
         """Count an attempt that has ended. One that is tried again has cost what it cost, and failed nothing yet."""
         with self._lock:
             if self._budget.cost is not None and attempt.reused_from is None:
-                self._count_cost(attempt.cost)
+                self._count_cost(attempt)
             if attempt.case in self._room and STATUSES[attempt.status].counts and not retried:
                 self._room[attempt.case] -= 1
                 if self._room[attempt.case] < 0:
@@ -107,12 +108,10 @@ class Brakes:
             self._stop(f"--budget-time: {self._budget.seconds:g} s are over")
         return self._why
 
-    def _count_cost(self, reported: str | None) -> None:
-        cost = None if reported is None else amount(reported)
-        if cost is None:
+    def _count_cost(self, attempt: AttemptRecord) -> None:
+        if attempt.cost is None or amount(attempt.cost) is None:
             self.without_cost += 1
-            return
-        self._spent += cost
+        self._spent += spent_on(attempt)
         if self._budget.cost is not None and self._spent >= self._budget.cost:
             self._stop(f"--budget-cost: {self._spent} of {self._budget.cost} are spent")
 

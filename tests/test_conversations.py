@@ -777,3 +777,17 @@ def test_the_examples_of_the_page_about_conversations_are_valid(clerk: Repo) -> 
     clerk.write("agenteval.yaml", config + users)
     done = clerk.run("validate")
     assert (done.code, "warning" in done.out, len(cases)) == (0, False, 2), done
+
+
+def test_what_the_user_costs_is_kept_and_spends_of_the_budget(clerk: Repo) -> None:
+    clerk.write("user.py", """print('{"say": "Hello.", "done": true, "cost": "0.40"}')""")
+    config = (clerk.root / "agenteval.yaml").read_text(encoding="utf-8")
+    clerk.write("agenteval.yaml", config + "users: {default: {command: [python3, user.py]}}\n")
+    clerk.case(
+        "talk",
+        "schema: 1\nid: talk\nattempts: 4\nsimulation: {user_prompt: Somebody., max_turns: 1}\noutcome: [{not_empty: true}]\n",
+    )
+    done = clerk.run("run", "-j", "1", "--budget-cost", "0.70", "--json")
+    assert done.code == 3, done
+    assert [attempt["user_cost"] for attempt in clerk.attempts()] == ["0.40", "0.40"]
+    assert json.loads((clerk.runs()[-1] / "run.json").read_text())["stopped"] == "--budget-cost: 0.80 of 0.70 are spent"

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from agenteval_cli.cli.run_options import budget, shard_from
 from agenteval_cli.errors import UsageError
+from agenteval_cli.judgement import Call, Judgement, Vote
 from agenteval_cli.records import AttemptRecord, PlannedCase
 from agenteval_cli.schedule import Agenda, Brakes, Budget, jobs_of, shard_of
 from agenteval_cli.statuses import GRADED, STATUSES
@@ -194,6 +195,22 @@ def test_nothing_begins_once_the_money_is_spent() -> None:
         assert made.why() is None
     made.seen(costing("0.10"))  # three tenths, as decimals add up
     assert made.why() == "--budget-cost: 0.30 of 0.30 are spent"
+
+
+def test_judges_and_simulated_users_spend_of_the_same_money() -> None:
+    made = brakes(cost=Decimal("0.30"))
+    asked = [Call(judge="one", prompt="1:a", cost="0.05"), Call(judge="one", prompt="1:a", cost="9", cached=True)]
+    judgement = Judgement(
+        criterion="criteria[0]",
+        digest="1:b",
+        answer="yes",
+        votes=(Vote(judge="one", answer="yes", calls=tuple(asked)),),
+    )
+    spent = msgspec.structs.replace(costing("0.10"), judgements=(judgement,), user_cost="0.05")
+    made.seen(spent)
+    assert made.why() is None
+    made.seen(msgspec.structs.replace(spent, cost=None))
+    assert (made.without_cost, made.why()) == (1, "--budget-cost: 0.30 of 0.30 are spent")
 
 
 def test_what_costs_nobody_told_is_counted_and_stops_nothing() -> None:
