@@ -43,13 +43,19 @@ def _json(file: str, raw: bytes, line: int = 1) -> Any:
         return json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_no_number)
     except json.JSONDecodeError as error:
         place = f"{file}:{line + error.lineno - 1}:{error.colno}"
-        raise UsageError(f"{place}: not JSON: {error.msg[:1].lower()}{error.msg[1:]}") from error
+        raise UsageError(f"{place}: not JSON: {_said(error)}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{file}:{line}: not UTF-8, at byte {error.start + 1}") from error
     except RecursionError as error:
         raise UsageError(f"{file}:{line}: nested too deeply to be read") from error
     except ValueError as error:
         raise UsageError(f"{file}:{line}: not JSON: {_words(error)}") from error
+
+
+def _said(error: json.JSONDecodeError) -> str:
+    if error.msg == "Extra data":
+        return "more comes after the first value; documents of a line each go into a file that ends in .jsonl"
+    return f"{error.msg[:1].lower()}{error.msg[1:]}"
 
 
 def _words(error: ValueError) -> str:

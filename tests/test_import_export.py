@@ -212,6 +212,11 @@ def test_form_says_what_the_documents_are(repo: Repo) -> None:
         ("in.json", b"[{]", "in.json:1:3: not JSON: expecting property name"),
         ("in.json", b'[\n  {"input": "a"},\n  {"input" "b"}\n]', "in.json:3:12: not JSON: expecting ':' delimiter"),
         ("in.jsonl", b'{"input": "a"}\n\n{"input":}\n', "in.jsonl:3:10: not JSON: expecting value"),
+        (
+            "in.json",
+            b'{"input": "a"}\n{"input": "b"}\n',
+            "in.json:2:1: not JSON: more comes after the first value; documents of a line each go into a file that ends in .jsonl",
+        ),
         ("in.json", b"", "in.json:1:1: not JSON: expecting value"),
         ("in.jsonl", b"\n", "no documents in in.jsonl; nothing was imported"),
         ("in.json", b"[]", "no documents in in.json; nothing was imported"),
