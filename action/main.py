@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import json
 import os
+import shlex
 import shutil
 import sys
 import tempfile
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from base import base_commit, checked_out, top_of
 from comments import CommentError, Comments
-from tool import Ran, Tool, installed, prepared
+from tool import Ran, Tool, installed, prepare_command, prepared
 from workflow import (
     INCOMPLETE,
     USAGE,
@@ -146,6 +147,8 @@ def _base_from(made: Ran, commit: str) -> Base:
 def _head(job: Job, base: Base) -> Head:
     confirms = bool(job.inputs.confirm) and base.folder is not None
     confirm = [f"--confirm={job.inputs.confirm}", f"--against={base.folder}"] if confirms else []
+    if confirms and job.inputs.prepare:
+        confirm.append(f"--prepare={shlex.join(prepare_command(job.inputs.prepare))}")
     with group("agenteval: the head"):
         made = job.tool.kept("run", *job.inputs.selection, *confirm, "--json", folder=job.folder)
         if made.code == _INTERRUPTED:

@@ -84,9 +84,14 @@ def _run_or_stop(command: list[str]) -> None:
         raise StopError(f"install: agenteval could not be installed: {done.said}", INCOMPLETE)
 
 
+def prepare_command(command: str) -> list[str]:
+    """A command of the workflow's own, as bash is told to run it."""
+    return ["bash", "-eo", "pipefail", "-c", command]
+
+
 def prepared(command: str, folder: Path) -> Ran:
-    """A command of the workflow's own, run there by bash."""
-    return _ran(["bash", "-eo", "pipefail", "-c", command], folder)
+    """That command, run there."""
+    return _ran(prepare_command(command), folder)
 
 
 def _ran(command: list[str], folder: Path, out: int | None = None, *, quiet: bool = False) -> Ran:

@@ -26,14 +26,17 @@ from agenteval_cli.runner import Order, begun_again, run
 from agenteval_cli.statuses import GRADED
 from agenteval_cli.store import new_run_id, read_run
 from agenteval_cli.watching import Watcher
-from agenteval_cli.worktrees import checked_out
+from agenteval_cli.worktrees import PrepareError, checked_out
 
 FOLDER = ".agenteval/bisect"
 _WORKTREES = ".agenteval/worktrees"
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """A case, the commits between which it broke, at most how many attempts a commit, and how sure to be (0 to 1)."""
+    """A case, the commits between which it broke, at most how many attempts a commit, and how sure to be (0 to 1).
+
+    `prepare` is a command for sh that makes each checkout runnable.
+    """
 
     case: LoadedCase
     good: str
@@ -42,6 +45,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float
     agent: str | None = None
     concurrency: int | None = None
+    prepare: str | None = None
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -140,7 +144,7 @@ class _Search:
                     said = side_of(counts, ends)
                 self._note(self._known[commit], said, tried)
                 return said
-        except (UsageError, InvalidFilesError) as error:
+        except (UsageError, InvalidFilesError, PrepareError) as error:
             self._told(Trial(self._known[commit], f"skipped: {error}", 0, 0, None))
             return None
 
@@ -170,7 +174,7 @@ class _Tried:
         self._repository, self._loaded, self._asked = repository, loaded, asked
         self._environment, self._watcher = environment, watcher
         folder = repository.root / _WORKTREES / f"{commit[:12]}-{secrets.token_hex(4)}"
-        self._tree = checked_out(repository.root, commit, folder)
+        self._tree = checked_out(repository.root, commit, folder, asked.prepare)
         self.attempts = 0
         self.counts: Counts = (0, 0)
         self.run_id = ""

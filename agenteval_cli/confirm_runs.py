@@ -31,11 +31,15 @@ WORKTREES = ".agenteval/worktrees"
 
 
 class How(msgspec.Struct, frozen=True, kw_only=True):
-    """How to make them: at most so many a side, so many at once, each error tried again so often."""
+    """How to make them: at most so many a side, so many at once, each error tried again so often.
+
+    `prepare` is a command for sh that makes a checkout of another commit runnable.
+    """
 
     attempts: int
     concurrency: int | None = None
     retries: int = 0
+    prepare: str | None = None
 
 
 class Confirmed(msgspec.Struct, frozen=True):
@@ -139,8 +143,8 @@ def _order_as_in(
             words = f"run {made.id} {why}, so it cannot be had again; commit, then run"
             raise UsageError(f"{differs}; {words}") from differs
     folder = repository.root / WORKTREES / f"{made.git.commit[:12]}-{secrets.token_hex(4)}"
-    tree = open_repository(stack.enter_context(checked_out(repository.root, made.git.commit, folder)))
-    return _order(made, tree, cases, how, environment)
+    tree = stack.enter_context(checked_out(repository.root, made.git.commit, folder, how.prepare))
+    return _order(made, open_repository(tree), cases, how, environment)
 
 
 def _order(made: RunRecord, tree: Repository, cases: Sequence[str], how: How, environment: Mapping[str, str]) -> Order:

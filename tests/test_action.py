@@ -327,8 +327,10 @@ def test_the_gate_that_is_asked_for_is_the_gate_in_every_report(broken: Runner) 
 
 @pytest.mark.slow
 def test_what_fell_is_tried_again_on_both_sides(broken: Runner) -> None:
-    done = broken.run(gate="significant", confirm="12")
+    log = broken.repo.root.parent / "prepared"
+    done = broken.run(gate="significant", confirm="12", prepare=f"echo \"it's $PWD\" >> '{log}'")
     assert done.code == 1, done
+    assert len(set(log.read_text().splitlines())) == 2, "the base is checked out twice, and prepared each time"
     assert "fresh attempts" in done.err + done.out
     assert "confirmed" in broken.api.comments[0]["body"]
     assert done.outputs["base-run"] == broken.repo.runs()[0].name

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+import signal
 
 import pytest
 from conftest import Repo
+from desk import until
 from test_contracts import output_schema
 
 from agenteval_cli.bisecting import AT_ONCE, BAD, GOOD, Ends, are_apart, error_of, side_of, steps_for
@@ -52,6 +54,41 @@ def test_one_commit_is_named_where_all_can_run(seven: Repo) -> None:
     assert done.code == 0, done
     assert done.out.strip().endswith("mended 6")
     assert "with a confidence of 95.0%" in done.err
+
+
+def test_a_commit_is_prepared_and_skipped_where_that_fails(seven: Repo) -> None:
+    seven.git("checkout", "--quiet", "-b", "built", "c3")
+    built = SAYS.replace('"WORD"', 'open(__file__.replace("agent.py", "word")).read()')
+    for number in range(4, 8):
+        seven.write("agent.py", built + f"# {number}\n")
+        seven.write(
+            "build.sh", "exit 9\n" if number == 6 else f"printf {'hello' if number < 5 else 'goodbye'} > word\n"
+        )
+        seven.commit(f"built {number}")
+    done = seven.run(
+        "bisect", "says-hello", "--good", "HEAD~3", "--bad", "HEAD", "--prepare", "sh ./build.sh", "--json"
+    )
+    assert done.code == 0, done
+    assert [each["subject"] for each in done.json["bisection"]["suspects"]] == ["built 5"]
+    done = seven.run("bisect", "says-hello", "--good", "HEAD~3", "--bad", "HEAD~1", "--prepare", "sh ./build.sh")
+    assert done.code == 3, done
+    assert "--prepare ended with 9 at" in done.err
+    assert len(seven.git("worktree", "list").splitlines()) == 1
+
+
+def test_what_a_killed_bisect_left_is_gone_with_the_next_one(seven: Repo) -> None:
+    trees = seven.root / ".agenteval" / "worktrees"
+    waits = ["bisect", "says-hello", "--good", "c1", "--bad", "c3", "--prepare", "sleep 60"]
+    with seven.start(*waits) as first, seven.start(*waits) as living:
+        until(lambda: len(list(trees.glob("*/agent.py"))) == 2)
+        first.kill()
+        first.wait()
+        assert seven.run("bisect", "says-hello", "--good", "c1", "--bad", "c3", "--prepare", "exit 1").code == 3
+        assert len(list(trees.glob("*/agent.py"))) == 1, "that of the living one stays"
+        living.send_signal(signal.SIGINT)
+        living.wait()
+    assert list(trees.iterdir()) == []
+    assert len(seven.git("worktree", "list").splitlines()) == 1
 
 
 @pytest.mark.parametrize(

@@ -112,3 +112,35 @@ def test_two_agents_of_the_working_tree_are_confirmed_without_a_commit(repo: Rep
 def test_too_few_attempts_to_confirm_anything_are_told_with_how_many_would_do(two: Repo) -> None:
     done = two.run("run", "--confirm", "2")
     assert "so few can confirm nothing: from 4 on a fall from all to none among 2 cases is confirmed" in done.err
+
+
+NEEDS_WORDS = """
+import json, pathlib, sys
+words = pathlib.Path(__file__).parent / ".agenteval" / "words.txt"
+json.dump({"output": words.read_text(), "tool_calls": []}, sys.stdout)
+"""
+
+
+def test_a_base_that_needs_more_than_git_has_is_prepared(repo: Repo) -> None:
+    for words, comment in (("hello", "# 1\n"), ("goodbye", "# 2\n")):
+        repo.agent(NEEDS_WORDS + comment)
+        repo.commit(words)
+        repo.write(".agenteval/words.txt", words)
+        if words == "hello":
+            assert repo.run("run").code == 0
+    prepare = "mkdir .agenteval; printf hello > .agenteval/words.txt; echo prepared"
+    done = repo.run("run", "--confirm", "8", "--prepare", prepare)
+    assert done.code == 1, done
+    assert "says-hello fresh attempts 8/8 → 0/8" in done.out
+    assert "prepared" in done.err
+    assert (repo.root / ".agenteval" / "words.txt").read_text() == "goodbye", "the checkout is not prepared"
+    done = repo.run("run", "--confirm", "8", "--against", "previous", "--prepare", "exit 7")
+    assert done.code == 3, done
+    assert "--prepare ended with 7 at" in done.err
+    assert len(repo.git("worktree", "list").splitlines()) == 1
+
+
+def test_to_prepare_is_a_part_of_confirming(repo: Repo) -> None:
+    done = repo.run("run", "--prepare", "true")
+    assert done.code == 2
+    assert done.err == "agenteval: --prepare says how to --confirm; give --confirm N too, or leave it out\n"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agenteval_cli.cli.console import coloured, print_json, result, safe, say
-from agenteval_cli.cli.options import Directory, Json, Quiet, Verbose, entered
+from agenteval_cli.cli.options import Directory, Json, Prepare, Quiet, Verbose, a_number, entered
 from agenteval_cli.errors import ExitCode, InvalidFilesError, UsageError
 from agenteval_cli.phrases import count
 
@@ -25,10 +25,14 @@ def command(
     bad: Annotated[str, typer.Option(metavar="REF", help="A later one at which it fails.")] = "HEAD",
     attempts: Annotated[int, typer.Option(min=3, metavar="N", help="At most so many attempts a commit.")] = 30,
     confidence: Annotated[
-        float, typer.Option(min=0.5, max=0.999, metavar="P", help="How sure to be of the commit that is found.")
+        float,
+        typer.Option(
+            min=0.5, max=0.999, metavar="P", callback=a_number, help="How sure to be of the commit that is found."
+        ),
     ] = 0.95,
     agent: Annotated[str | None, typer.Option(metavar="NAME", help="With this agent.")] = None,
     concurrency: Annotated[int | None, typer.Option(min=1, metavar="N", help="So many attempts at once.")] = None,
+    prepare: Prepare = None,
     json: Json = False,
     directory: Directory = ".",
     quiet: Quiet = False,
@@ -38,7 +42,7 @@ def command(
 
     The case is that of the working tree. Exit code 0 where the commit is found, 3 where it could not be told.
 
-    Example: agenteval bisect refund-inside-window --good v1.2 --bad HEAD
+    Example: agenteval bisect refund-inside-window --good v1.2 --bad HEAD --prepare 'npm ci'
     """
     from agenteval_cli.bisection import Asked, bisect
     from agenteval_cli.cli.progress import Progress
@@ -54,6 +58,7 @@ def command(
         confidence=confidence,
         agent=agent,
         concurrency=concurrency,
+        prepare=prepare,
     )
     found = bisect(
         repository,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from enum import StrEnum
@@ -31,6 +32,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document inst
 Directory = Annotated[str, typer.Option("-C", metavar="DIR", help="Work as if started in DIR.", show_default=False)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say only what went wrong.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more.")]
+Prepare = Annotated[
+    str | None,
+    typer.Option(metavar="COMMAND", help="Make a commit that is checked out for it runnable, as 'npm ci'."),
+]
 Tiers = Annotated[list[Tier] | None, typer.Option("--tier", help="Only cases of this tier; may be repeated.")]
 
 Tag = Annotated[str | None, typer.Option("--tag", metavar="EXPR", help="Only cases so tagged: 'billing and not slow'.")]
@@ -115,6 +120,13 @@ def _failed_ids(repository: Repository, name: str | None) -> frozenset[str] | No
     run = find_run(repository, name)
     cases = summary_of(run.record, run.attempts).cases
     return frozenset(case.id.casefold() for case in cases if case.verdict != "passed")
+
+
+def a_number(value: float | None) -> float | None:
+    """The value of an option, unless it is `nan`: that is in no range, and typer lets it through every one."""
+    if value is not None and math.isnan(value):
+        raise typer.BadParameter("nan is not a number")
+    return value
 
 
 def refuse_invalid(loaded: Loaded, wanted: Sequence[str]) -> None:

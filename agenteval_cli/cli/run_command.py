@@ -18,6 +18,7 @@ from agenteval_cli.cli.options import (
     Json,
     Owner,
     Picks,
+    Prepare,
     Quiet,
     Tag,
     Tiers,
@@ -54,6 +55,8 @@ from agenteval_cli.errors import AgentevalError, ExitCode, UsageError
 from agenteval_cli.phrases import count
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from agenteval_cli.ordering import Wishes
     from agenteval_cli.repository import Loaded, Repository
     from agenteval_cli.runner import Ended, Order
@@ -79,6 +82,7 @@ def command(
     retry_errors: RetryErrors = 0,
     confirm: Confirm = None,
     against: Against = None,
+    prepare: Prepare = None,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Begin nothing more once a case has failed.")] = False,
     budget_cost: BudgetCost = None,
     budget_time: BudgetTime = None,
@@ -110,7 +114,8 @@ def command(
         replay_user=replay_user,
         seed=seed,
     )
-    refuse_what_does_not_go_together(draw, confirm=confirm, against=against, record_tools=record_tools, ignore=ignore)
+    confirming = {"against": against, "prepare": prepare}
+    refuse_what_does_not_go_together(draw, confirm, confirming, record_tools=record_tools, ignore=ignore)
     spend = budget(fail_fast=fail_fast, cost=budget_cost, time=budget_time)
     how = {"shuffle": shuffle, "concurrency": concurrency, "retries": retry_errors, "budget": spend}
     repository = open_repository(entered(directory))
@@ -122,7 +127,7 @@ def command(
 
         return record(order, record_tools, ignore or (), json=json, quiet=quiet)
     if confirm is not None:
-        return _run_and_confirm(repository, order, confirm, against, json=json, quiet=quiet, verbose=verbose)
+        return _run_and_confirm(repository, order, confirm, confirming, json=json, quiet=quiet, verbose=verbose)
     return _run(order, json=json, quiet=quiet, verbose=verbose)
 
 
@@ -239,6 +244,7 @@ def _run(order: Order, *, json: bool, quiet: bool, verbose: bool) -> int:
         say(f"interrupted; the {kept} are kept; go on with: agenteval run --resume {ended.record.id}")
         return ExitCode.INTERRUPTED
     if ended.record.stopped:
+        say(f"stopped early by {safe(ended.record.stopped)}")
         say(f"go on with: agenteval run --resume {ended.record.id}")
     return {"passed": ExitCode.OK, "failed": ExitCode.FAILURES, "incomplete": ExitCode.INCOMPLETE}[
         ended.summary.verdict
@@ -246,18 +252,30 @@ def _run(order: Order, *, json: bool, quiet: bool, verbose: bool) -> int:
 
 
 def _run_and_confirm(
-    repository: Repository, order: Order, attempts: int, against: str | None, *, json: bool, quiet: bool, verbose: bool
+    repository: Repository,
+    order: Order,
+    attempts: int,
+    confirming: Mapping[str, str | None],
+    *,
+    json: bool,
+    quiet: bool,
+    verbose: bool,
 ) -> int:
     """The run, then fresh attempts of what fell in it; the exit code is the run's, unless a signal ended them."""
     from agenteval_cli.cli.confirm_step import confirm_falls
     from agenteval_cli.confirm_runs import How
     from agenteval_cli.lookup import LATEST
 
-    base = _run_with_attempts(repository, against or LATEST)
+    base = _run_with_attempts(repository, confirming["against"] or LATEST)
     code = _run(order, json=json, quiet=quiet, verbose=verbose)
     if code == ExitCode.INTERRUPTED:
         return code
-    how = How(attempts=attempts, concurrency=order.concurrency, retries=order.retries)
+    how = How(
+        attempts=attempts,
+        concurrency=order.concurrency,
+        retries=order.retries,
+        prepare=confirming["prepare"],
+    )
     try:
         whole = confirm_falls(repository, base, str(order.folder), how, json=json, quiet=quiet)
     except AgentevalError as error:

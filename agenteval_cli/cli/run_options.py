@@ -96,9 +96,9 @@ class Draw(TypedDict):
 
 def refuse_what_does_not_go_together(
     draw: Draw,
-    *,
     confirm: int | None,
-    against: str | None,
+    confirming: Mapping[str, str | None],
+    *,
     record_tools: str | None,
     ignore: Sequence[str] | None,
 ) -> None:
@@ -109,8 +109,9 @@ def refuse_what_does_not_go_together(
         raise UsageError("--since keeps attempts and --replay-user makes others; leave one out")
     if confirm is not None and draw["replay_user"] is not None:
         raise UsageError("--confirm asks simulated users anew, so its attempts would hear other words; leave one out")
-    if against is not None and confirm is None:
-        raise UsageError("--against says which run --confirm compares with; give --confirm N too")
+    for name, value in confirming.items():
+        if value is not None and confirm is None:
+            raise UsageError(f"--{name} says how to --confirm; give --confirm N too, or leave it out")
     if ignore and record_tools is None:
         raise UsageError("--ignore is for --record-tools; leave it out")
     if confirm is not None and record_tools is not None:
