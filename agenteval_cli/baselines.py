@@ -136,8 +136,14 @@ def _line(known: Known) -> Accepted:
         min_pass_rate=planned.min_pass_rate,
         input=planned.digests.input,
         grade=planned.digests.grade,
-        run=known.run,
+        run=_made_in(known),
     )
+
+
+def _made_in(known: Known) -> str:
+    """The run that made the attempts: an earlier one where all were kept from it, so that they are known as its own."""
+    made = {attempt.reused_from or known.run for attempt in known.attempts}
+    return made.pop() if len(made) == 1 else known.run
 
 
 def _gone(

@@ -179,6 +179,11 @@ def gate_failures(diff: RunDiff, on_diff: str, max_slip: float | None = None) ->
     ]
 
 
+def incomplete_in(diff: RunDiff) -> list[CaseDiff]:
+    """The cases that gate and came to no verdict in one of the runs: with one of them no gate is known to hold."""
+    return [case for case in diff.cases if case.reason.startswith(INCOMPLETE) and not case.quarantined]
+
+
 def falls_of(diff: RunDiff) -> list[Fall]:
     """The cases whose pass rate fell and that gate: what `run --confirm` chooses from."""
     return [

@@ -9,10 +9,18 @@ _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
 
+# What GitHub takes for a command in a log: `::` at the begin of a line, `##[` anywhere.
+_COMMAND = re.compile(r"^([^\S\n]*):(?=:)|#(?=\[)", re.MULTILINE)
+
 
 def for_terminal(text: str) -> str:
     """Text whose control characters are shown, as \\x1b, instead of acting on the terminal."""
     return _UNSAFE.sub(_visible, text)
+
+
+def for_log(text: str) -> str:
+    """Printed lines of which GitHub's log takes none for a command: what would begin one is shown, as \\x3a."""
+    return _COMMAND.sub(lambda found: "\\x23" if found[1] is None else f"{found[1]}\\x3a", text)
 
 
 def is_text(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
@@ -11,7 +12,7 @@ from agenteval_cli.baselines import BASELINE, Book, baseline_run, read_baselines
 from agenteval_cli.errors import UsageError
 from agenteval_cli.records import RunRecord
 from agenteval_cli.repository import Repository
-from agenteval_cli.store import Run, RunHead, finished_runs, read_run, run_ids, run_records
+from agenteval_cli.store import RUN, Run, RunHead, finished_runs, read_run, run_ids, run_records
 
 LATEST = "latest"
 PREVIOUS = "previous"
@@ -32,9 +33,9 @@ def find(repository: Repository, name: str, read: Callable[[Path], Read]) -> Run
         return read(_recent(repository, 0 if name == LATEST else 1))
     if name == BASELINE:
         return _baseline(repository, _accepted(repository), None)
-    if Path(name).exists():
-        path = Path(name)
-        return read(path if path.is_dir() else path.parent)
+    folder = _folder_called(repository, name)
+    if folder is not None:
+        return read(folder)
     matches = [run_id for run_id in run_ids(repository.runs) if run_id.startswith(name)]
     if len(matches) == 1:
         return read(repository.runs / matches[0])
@@ -66,6 +67,17 @@ def find_run_to_resume(repository: Repository, name: str) -> Run:
     if newest is None:
         raise UsageError(f"there is no run in {repository.config.runs}; `agenteval run` makes one")
     return read_run(repository.runs / newest.id)
+
+
+def _folder_called(repository: Repository, name: str) -> Path | None:
+    """The folder that a path names, or that the file it names is in; None where there is none, and where there is no
+    run in it and a branch is called the same.
+    """
+    if not os.path.exists(name):  # noqa: PTH110  # Path.exists fails where a name is longer than a path may be
+        return None
+    folder = Path(name) if Path(name).is_dir() else Path(name).parent
+    hides = not (folder / RUN).exists() and git.commit_of(repository.root, name) is not None
+    return None if hides else folder
 
 
 def _previous_to(repository: Repository, head: str) -> Path:

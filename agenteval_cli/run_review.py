@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
+import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -12,6 +14,7 @@ import msgspec
 from agenteval_cli.records import PlannedCase
 from agenteval_cli.statistics import Z95, wilson
 from agenteval_cli.summary import enough
+from agenteval_cli.tag_expression import is_word
 
 QUARANTINE = "quarantine"
 PAST = "quarantine_past"
@@ -226,7 +229,8 @@ def _thin(history: History) -> Iterator[Suggestion]:
                 f"{passed}/{graded} attempts of {_cases(len(found))} passed, so its rate is between {low:.0%} and "
                 f"{high:.0%}; {_attempts(each)} a case, or more cases, would tell it to within {_WANTED:.0%}"
             )
-            command = f"agenteval run {_selects(by, value)} --attempts {each}"
+            selects = _selects(by, value)
+            command = f"agenteval run {selects} --attempts {each}" if selects else None
             yield Suggestion(kind=THIN, subject=f"{by}={value}", words=words, command=command)
 
 
@@ -235,11 +239,17 @@ def _slices_of(planned: PlannedCase) -> Iterator[tuple[str, str]]:
     for tag in planned.tags:
         yield "tag", tag
     for key, value in planned.metadata.items():
-        yield f"metadata.{key}", str(value)
+        yield f"metadata.{key}", value if isinstance(value, str) else json.dumps(value)  # as `--where` has it
 
 
-def _selects(by: str, value: str) -> str:
-    return f"--{by} {value}" if by in ("tier", "tag") else f"--where {by}={value}"
+def _selects(by: str, value: str) -> str | None:
+    """The option that selects the slice, as a shell takes it; None where `--where` cannot name the key."""
+    if by == "tier" or (by == "tag" and is_word(value)):
+        return f"--{by} {shlex.quote(value)}"
+    path = "tags" if by == "tag" else by
+    if path.count(".") > 1 or "=" in path:
+        return None
+    return f"--where {shlex.quote(f'{path}={value}')}"
 
 
 def attempts_for(rate: float, half: float) -> int:

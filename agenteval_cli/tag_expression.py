@@ -12,6 +12,12 @@ from agenteval_cli.errors import UsageError
 
 Holds = Callable[[Collection[str]], bool]
 _TOKEN = re.compile(r"\s*(\(|\)|[^\s()]+)")
+_OPERATORS = frozenset({"and", "or", "not", "(", ")"})
+
+
+def is_word(tag: str) -> bool:
+    """Whether an expression can name that tag; one of several words, or that is called `not`, it cannot."""
+    return _TOKEN.findall(tag) == [tag] and tag not in _OPERATORS
 
 
 def tag_expression(text: str) -> Holds:

@@ -115,7 +115,7 @@ def _sight(counts: Sequence[Counts], compared: int) -> Sight | None:
 
 
 def _slices(pairs: Sequence[Pair], counts: Sequence[Counts], by: Sequence[str]) -> Iterator[Slice]:
-    for key in ("tier", "tag", *dict.fromkeys(by)):
+    for key in dict.fromkeys(("tier", "tag", *by)):
         groups: dict[str, list[Counts]] = defaultdict(list)
         for (_, head), own in zip(pairs, counts, strict=True):
             for value in _values(head.planned, key):

@@ -68,6 +68,19 @@ def test_a_run_is_the_same_as_what_was_accepted_of_it(accepted: Repo) -> None:
     assert done.json["diff"]["counts"]["still_passing"] == 3
 
 
+def test_attempts_that_were_kept_before_and_after_accepting_prove_nothing(repo: Repo) -> None:
+    """The second run keeps the attempts of the first, is accepted, and the third keeps them again and fails more."""
+    repo.agent(f"import json\nprint(json.dumps({{'output': open({str(repo.root / 'says')!r}).read()}}))\n")
+    repo.write("says", "hello")
+    repo.run("run", "--attempts", "5")
+    repo.run("run", "--attempts", "5", "--since", "latest")
+    repo.run("baseline", "accept")
+    repo.write("says", "goodbye")
+    repo.run("run", "--attempts", "25", "--since", "latest")
+    case = repo.run("diff", "baseline", "--json", "--gate", "significant").json["diff"]["cases"][0]
+    assert (case["class"], case["shared"], case["evidence"]) == ("broke", 5, "within_noise")
+
+
 def test_accepting_the_same_results_again_changes_nothing(accepted: Repo) -> None:
     accepted.run("run")
     done = accepted.run("baseline", "accept", "--json")

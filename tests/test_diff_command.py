@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -95,6 +96,19 @@ def test_as_json_all_of_it_satisfies_the_schema(shop: Repo) -> None:
     assert done.json["diff"]["overall"]["comparable"] == 0.5
 
 
+def test_a_slice_that_is_asked_for_once_more_is_told_once(shop: Repo) -> None:
+    out = shop.run("diff", "--by", "tier", "--by", "owner", "--by", "owner").out
+    assert [line.split(":")[0].strip() for line in out.splitlines() if ": 100.0%" in line][1:] == [
+        "tier smoke",
+        "owner team-money",
+    ]
+
+
+def test_a_key_that_no_case_has_is_told(shop: Repo) -> None:
+    assert "no compared case has 'ownr' in its metadata" in shop.run("diff", "--by", "owner", "--by", "ownr").err
+    assert "in its metadata" not in shop.run("diff", "--by", "owner").err
+
+
 def test_what_was_fixed_compares_what_failed_before_with_what_passes_now(shop: Repo) -> None:
     run_with(shop, GOOD, "--attempts", "3")
     out = shop.run("diff").out
@@ -114,6 +128,55 @@ def test_an_attempt_without_a_transcript_has_no_path_and_is_no_reason_to_fail(sh
     for run in shop.runs():
         (run / "transcripts.jsonl").unlink()
     assert "broke money 3/3 → 0/3" in shop.run("diff", shop.runs()[0].name, "latest").out
+
+
+def test_a_long_answer_is_cut_and_the_command_that_shows_it_is_told(shop: Repo) -> None:
+    run_with(shop, {**BAD, "output": "one word\n" * 30}, "--attempts", "3")
+    out = shop.run("diff", shop.runs()[0].name, "latest").out
+    assert "… 24 more lines; `agenteval show` has all" in out
+    assert "--full" not in out
+
+
+def test_an_attempt_that_crashed_is_not_told_by_one_that_passed(shop: Repo) -> None:
+    """Two attempts of three crash without a word: what the third answered is not what changed."""
+    run_with(shop, GOOD, "--attempts", "3", "--seed", "7")
+    lucky = str(shop.attempts()[0]["seed"])
+    crash = f"import os\nif os.environ['AGENTEVAL_SEED'] != {lucky!r}: raise SystemExit(3)\n"
+    shop.agent(crash + AGENT.replace("ANSWER", repr(GOOD)))
+    shop.run("run", "--attempts", "3", "--seed", "7")
+    done = shop.run("diff")
+    assert "broke money 3/3 → 1/3" in done.out
+    assert "the agent exited with code 3" in done.out
+    assert "(no answer known)" in done.out
+    assert "same" not in done.out
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("diff", "-v"),
+        ("diff", "-v", "--json"),
+        ("report", "previous..latest"),
+        ("show", "money", "--run", "latest"),
+        ("show", "money", "--run", "latest", "--json"),
+        ("run",),
+        ("diff", "\n::error::told"),
+    ],
+    ids=" ".join,
+)
+def test_no_command_lets_an_agent_or_a_case_give_orders_to_the_log_of_a_ci_job(
+    shop: Repo, command: tuple[str, ...]
+) -> None:
+    """Wherever a line ends: agents, tags and arguments may say `::stop-commands::`, and GitHub would do it."""
+    words = "::error::told\n  ::stop-commands::x\n##[error]told\n" + "y" * 45 + " ::error::told " * 20
+    shop.case("money", CASE + 'tags: ["::error::told"]\n')
+    run_with(shop, {**GOOD, "output": f"{words} refund"})
+    run_with(shop, {**BAD, "output": words})
+    done = shop.run(*command)
+    assert "told" in done.out + done.err
+    assert not re.search(r"^\s*::|##\[", done.out + done.err, re.MULTILINE)
+    if "--json" in command:
+        assert words in json.dumps(done.json).encode().decode("unicode_escape")
 
 
 # ---- edited cases
@@ -185,6 +248,7 @@ def test_only_the_classes_asked_for_are_shown(shop: Repo) -> None:
         (["--gate", "significant", "--max-slip", "0.9"], 0),
         (["--gate", "nonsense"], 2),
         (["--max-slip", "2"], 2),
+        (["--max-slip", "nan"], 2),
     ],
 )
 def test_exit_code_1_exactly_where_the_gate_fails(repo: Repo, options: list[str], code: int) -> None:
@@ -192,6 +256,16 @@ def test_exit_code_1_exactly_where_the_gate_fails(repo: Repo, options: list[str]
     repo.agent('print(\'{"output": "no"}\')')
     repo.run("run")
     assert repo.run("diff", *options).code == code
+
+
+def test_a_case_without_a_verdict_is_named_as_why_no_gate_holds(repo: Repo) -> None:
+    repo.case("another")
+    repo.run("run")
+    repo.agent('print(\'{"output": "no"}\')')
+    repo.run("run", "--fail-fast", "--concurrency", "1")
+    done = repo.run("diff", "--gate", "significant")
+    assert done.code == 3
+    assert "the gate (significant) is not known to hold: 1 case came to no verdict" in done.err
 
 
 def test_a_slip_fails_the_gate_where_it_is_more_than_allowed(repo: Repo) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -349,6 +350,24 @@ def test_a_quarantine_past_its_day() -> None:
 def test_a_slice_of_few_attempts_is_too_thin() -> None:
     assert suggested(latest=(LatestResult("greet", 2, 3, None, None, None),)) == [("thin_slice", "tier=regression")]
     assert suggested(latest=(LatestResult("greet", 60, 90, None, None, None),)) == []
+
+
+def test_the_command_for_a_thin_slice_selects_it_whatever_its_value_is_called(repo: Repo) -> None:
+    tags = """["not", "it's $HOME", "plain"]"""
+    metadata = """{owner: two words, odd key: true, n: 3, a.b: c, intent: "$(touch pwned)"}"""
+    asks = "input: hi\noutcome: [{contains: hi}]\n"
+    repo.case("odd", f"schema: 1\nid: odd\ntier: regression\ntags: {tags}\nmetadata: {metadata}\n{asks}")
+    repo.run("run")
+    found = [
+        item for item in repo.run("review", "--json").json["suggestions"] if not item["subject"].startswith("tier")
+    ]
+    assert len(found) == 8
+    (unnamed,) = [item["subject"] for item in found if item["command"] is None]
+    assert unnamed == "metadata.a.b=c"
+    for item in (item for item in found if item["command"] is not None):
+        program, *options = shlex.split(item["command"])
+        done = repo.run(*options, "--dry-run")
+        assert (program, done.code, "odd" in done.out) == ("agenteval", 0, True), item
 
 
 def test_slow_and_dear_cases_stand_out() -> None:

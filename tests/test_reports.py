@@ -231,6 +231,21 @@ def test_markdown_of_a_diff_says_what_broke_and_with_what_evidence() -> None:
     assert "Pass rate over 2 compared cases: 100.0% → 50.0%" in text
 
 
+@pytest.mark.parametrize(
+    ("name", "told"), [("markdown", "⚠️ the gate (broke) is not"), ("html", "the gate (broke) is not")]
+)
+def test_no_gate_is_said_to_hold_where_a_case_came_to_no_verdict(name: str, told: str) -> None:
+    text = render_of(name)(
+        material(tried("one", "PP"), tried("two", "PU"), base=[tried("one", "PP"), tried("two", "PP")])
+    )
+    assert f"{told} known to hold: 1 case came to no verdict" in text
+    assert "✅ the gate" not in text
+    fine = material(
+        tried("one", "PP"), tried("two", "UU", quarantined=True), base=[tried("one", "PP"), tried("two", "PP")]
+    )
+    assert "the gate (broke) holds" in render_of(name)(fine)
+
+
 def test_markdown_fits_a_comment_and_says_what_it_left_out() -> None:
     names = [f"case-{number:04}" for number in range(900)]
     told = material(

@@ -100,6 +100,7 @@ def _agenteval(
 
 def main() -> None:
     """The entry point of `agenteval`."""
+    _open_what_is_closed()
     code = run(sys.argv[1:])
     # Nothing is collected at exit, which saves 20 ms: the process gives its memory back as a whole.
     gc.freeze()
@@ -111,20 +112,33 @@ def run(arguments: Sequence[str]) -> int:
     try:
         result = typer.main.get_command(_app).main(list(arguments), prog_name="agenteval", standalone_mode=False)
         code = result if isinstance(result, int) else ExitCode.OK
-        sys.stdout.flush()
     except AgentevalError as error:
         _report(error, arguments)
         return error.exit_code
     except KeyboardInterrupt:
         _say("interrupted")
         return ExitCode.INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read us has gone. Python must not try to flush into the closed pipe at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.OK
     except Exception as error:  # noqa: BLE001  # the last line of defence: what is not ours to explain is our bug
         return _other(error, arguments)
+    finally:
+        _flush()
     return code
+
+
+def _flush() -> None:
+    """What was printed goes out now. Where its reader has gone the rest is lost, and the exit code is what it is."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python fails when it flushes it at exit
+
+
+def _open_what_is_closed() -> None:
+    """Standard streams that the caller closed lead nowhere, so that no file of ours gets their numbers."""
+    for fd, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            os.dup2(os.open(os.devnull, os.O_RDWR), fd)
+            setattr(sys, name, os.fdopen(fd, mode, encoding="utf-8"))
 
 
 def _other(error: Exception, arguments: Sequence[str]) -> int:
@@ -165,7 +179,7 @@ def _wants_json(arguments: Sequence[str]) -> bool:
 
 
 def _say(words: str, name: str = "agenteval: ") -> None:
-    from agenteval_cli.escape import for_terminal
+    from agenteval_cli.escape import for_log, for_terminal
 
     if words:
-        sys.stderr.write(f"{name}{for_terminal(words)}\n")
+        sys.stderr.write(for_log(f"{name}{for_terminal(words)}\n"))

@@ -53,5 +53,6 @@ def exit_code_of(diff: RunDiff, failures: Sized) -> ExitCode:
     """A gate that fails is 1; a diff that compared nothing, or met an incomplete case, is no evidence and no pass."""
     if failures:
         return ExitCode.FAILURES
-    incomplete = any(case.reason.startswith("incomplete") and not case.quarantined for case in diff.cases)
-    return ExitCode.INCOMPLETE if incomplete or not diff.compared else ExitCode.OK
+    from agenteval_cli.diff import incomplete_in
+
+    return ExitCode.INCOMPLETE if incomplete_in(diff) or not diff.compared else ExitCode.OK

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
-from agenteval_cli.escape import for_terminal, on_one_line
+from agenteval_cli.escape import for_log, for_terminal, on_one_line
 
 _CODES = {"red": "31", "green": "32", "yellow": "33", "dim": "2", "bold": "1"}
 
@@ -24,7 +24,7 @@ def print_json(value: Any) -> None:
         import json
 
         text = json.dumps(msgspec.to_builtins(value), indent=2)
-    result(_as_safe_json(text))
+    document(re.sub(r"#(?=\[)", r"\\u0023", _as_safe_json(text)))  # `##[` is a command to a log
 
 
 def _as_safe_json(text: str) -> str:
@@ -42,19 +42,34 @@ def _as_safe_json(text: str) -> str:
 
 
 def result(text: str = "") -> None:
-    """A line of the result; what the stream's encoding has no sign for is shown as \\u2192."""
+    """A line of the result, or several, of which a log takes none for a command."""
+    document(for_log(text))
+
+
+def document(text: str) -> None:
+    """A whole document, or a command to a log, as it is; what the stream has no sign for is shown as \\u2192."""
+    encoding = sys.stdout.encoding
     try:
         sys.stdout.write(text + "\n")
     except UnicodeEncodeError:
-        encoding = sys.stdout.encoding
-        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+        document(text.encode(encoding, "backslashreplace").decode(encoding))
+    except BrokenPipeError:
+        silence(sys.stdout)
+
+
+def flush() -> None:
+    """What was printed goes out now. Where its reader has gone the rest is lost, and the exit code is what it is."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        silence(sys.stdout)
 
 
 def say(text: str) -> None:
     """A line of talk, after what was printed before it. Where nobody listens it is lost, and nothing else is."""
-    sys.stdout.flush()
+    flush()
     try:
-        sys.stderr.write(text + "\n")
+        sys.stderr.write(for_log(text) + "\n")
     except BrokenPipeError:
         silence(sys.stderr)
 

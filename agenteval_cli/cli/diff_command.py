@@ -10,7 +10,7 @@ import typer
 
 from agenteval_cli.cli.comparing import Gate, compared, exit_code_of
 from agenteval_cli.cli.console import coloured, print_json, result, safe, say, width_of_results
-from agenteval_cli.cli.options import Directory, Json, Quiet, Verbose, entered
+from agenteval_cli.cli.options import Directory, Json, Quiet, Verbose, a_number, entered
 from agenteval_cli.errors import ExitCode
 from agenteval_cli.phrases import count
 
@@ -47,7 +47,13 @@ def command(
     ] = None,
     max_slip: Annotated[
         float | None,
-        typer.Option(min=0, max=1, metavar="RATE", help="How far a pass rate may fall while its verdict holds."),
+        typer.Option(
+            min=0,
+            max=1,
+            metavar="RATE",
+            callback=a_number,
+            help="How far a pass rate may fall while its verdict holds.",
+        ),
     ] = None,
     include_edited: Annotated[
         bool, typer.Option("--include-edited", help="Judge edited cases as if they were the same.")
@@ -80,6 +86,7 @@ def command(
         _print_json(diff, only or (), rule, max_slip, failures, code)
     else:
         _print(diff, only or (), by or (), quiet=quiet, verbose=verbose)
+        _say_keys_of_no_case(diff, by or ())
         _say_gate(diff, failures, rule if max_slip is None else f"{rule}, slips up to {max_slip:.0%}")
     return code
 
@@ -128,7 +135,17 @@ def _print(
         result(line)
 
 
+def _say_keys_of_no_case(diff: RunDiff, by: list[str] | tuple[()]) -> None:
+    from agenteval_cli.totals import NO_VALUE
+
+    for key in dict.fromkeys(by):
+        if all(part.value == NO_VALUE for part in diff.overall.slices if part.by == key):
+            say(f"no compared case has '{key}' in its metadata, so there is nothing to take apart")
+
+
 def _say_gate(diff: RunDiff, failures: list[CaseDiff], rule: str) -> None:
+    from agenteval_cli.diff import incomplete_in
+
     if failures:
         more = "" if len(failures) <= _NAMED else f" and {len(failures) - _NAMED:,} more"
         names = ", ".join(case.id for case in failures[:_NAMED])
@@ -136,6 +153,8 @@ def _say_gate(diff: RunDiff, failures: list[CaseDiff], rule: str) -> None:
         say(f"more: agenteval show {failures[0].id} --run {diff.head}")
     elif not diff.compared:
         say("no case could be compared, so nothing is shown to be unbroken")
+    elif missing := incomplete_in(diff):
+        say(f"the gate ({rule}) is not known to hold: {count(len(missing), 'case')} came to no verdict")
     moved = [case for case in diff.cases if case.p is not None]
     if moved and not any(case.evidence == "confirmed" for case in moved):
         _say_how_many_would_do(diff)

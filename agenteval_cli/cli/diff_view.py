@@ -190,7 +190,8 @@ def _beside(base: str | None, head: str | None, nothing: str, frame: Frame) -> I
     """Two texts in two columns."""
     width = (min(frame.width or _USUAL_WIDTH, 2 * _USUAL_WIDTH) - 9) // 2
     column = Frame(max(width, 20), frame.full)
-    sides = [block(nothing if text is None else text, 0, column, most=_ANSWER_LINES) for text in (base, head)]
+    texts = [nothing if text is None else text for text in (base, head)]
+    sides = [block(text, 0, column, most=_ANSWER_LINES, rest="`agenteval show` has all") for text in texts]
     yield f"    {coloured('base', 'dim')}{' ' * (width - 4)} │ {coloured('head', 'dim')}"
     for left, right in zip_longest(*sides, fillvalue=""):
         yield f"    {left}{' ' * max(0, width - cell_len(left))} │ {right}".rstrip()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agenteval_cli.cli.comparing import Gate, compared, exit_code_of
-from agenteval_cli.cli.console import result, say
+from agenteval_cli.cli.console import document, result, say
 from agenteval_cli.cli.options import Directory, Json, Quiet, Verbose, entered
 from agenteval_cli.errors import ExitCode, UsageError
 
@@ -117,7 +117,7 @@ def _asked(runs: list[str]) -> Asked:
         return Asked(runs[1], runs[0], compares=True)
     if not runs:
         return Asked()
-    if Path(runs[0]).exists():
+    if os.path.exists(runs[0]):  # noqa: PTH110  # Path.exists fails where a name is longer than a path may be
         return Asked(runs[0])
     pair = _RANGE.fullmatch(runs[0])
     return Asked(pair[2] or _LATEST, pair[1], compares=True) if pair else Asked(runs[0])
@@ -232,7 +232,7 @@ def _write(text: str, target: Path | None) -> None:
     """All or nothing; a report that cannot be written is an error of the command."""
     if target is None:
         if text:
-            result(text.removesuffix("\n"))
+            document(text.removesuffix("\n"))
         return
     from agenteval_cli import writing
 

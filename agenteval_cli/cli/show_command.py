@@ -83,9 +83,9 @@ def _show_case(repository: Repository, case: str, *, json: bool, full: bool) -> 
 
 def _loaded(repository: Repository, case: str) -> LoadedCase:
     from agenteval_cli.repository import load
-    from agenteval_cli.selection import Selection, selected
+    from agenteval_cli.selection import Selection, selected_of
 
-    return selected(load(repository).cases, Selection(cases=(case,)))[0]
+    return selected_of(load(repository), Selection(cases=(case,)))[0]
 
 
 def _fixtures_of(repository: Repository, loaded: LoadedCase) -> list[str]:
@@ -138,7 +138,7 @@ def _attempts_of(run: Run, case: str, attempt: int | None) -> list[AttemptRecord
     found = [item for item in mine if attempt in (None, item.attempt)]
     if not found:
         raise UsageError(_why_nothing(run, case, attempt))
-    return sorted(found, key=lambda item: (item.attempt, item.retry))
+    return sorted(found, key=lambda item: item.attempt)  # tries of one in the order in which they ended
 
 
 def _why_nothing(run: Run, case: str, attempt: int | None) -> str:
@@ -177,10 +177,12 @@ def _show_attempts(
 
 
 def _chosen(attempts: Sequence[AttemptRecord], number: int | None) -> AttemptRecord:
-    """The last try of the attempt that was asked for; else the first that did not pass, or the first."""
-    if number is not None:
-        return attempts[-1]
-    return next((item for item in attempts if item.status != "passed"), attempts[0])
+    """What was asked for, else the first attempt that did not pass, or the first; of its tries the one that counts."""
+    from agenteval_cli.summary import counted
+
+    last = {(item.case, item.attempt): item for item in attempts}
+    tries = tuple((last | counted(attempts)).values())
+    return next((item for item in tries if number or item.status != "passed"), tries[0])
 
 
 def _title(run: Run, attempt: AttemptRecord) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agenteval_cli.cli.console import coloured, result, safe, say
+from agenteval_cli.cli.console import coloured, document, result, safe, say
 from agenteval_cli.cli.options import Directory, Json, Quiet, Verbose, entered
 from agenteval_cli.errors import ExitCode, UsageError
 
@@ -72,12 +72,14 @@ def _case(directory: str, name: str) -> Case:
 
 def _serve(case: Case, *, json: bool, quiet: bool, verbose: bool) -> None:
     import queue
+    import signal
     from pathlib import Path
 
     import msgspec
 
     from agenteval_cli.tool_server import ToolServer
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the files that name the endpoint go either way
     calls: queue.SimpleQueue[ToolCall] = queue.SimpleQueue()
     server = ToolServer(Path.cwd(), shows_state=True)
     server.start()
@@ -134,7 +136,7 @@ def _told(call: ToolCall, most: int) -> str:
 def _print_line(value: Any) -> None:
     import msgspec
 
-    result(msgspec.json.encode(value).decode())
+    document(msgspec.json.encode(value).decode())
     sys.stdout.flush()
 
 

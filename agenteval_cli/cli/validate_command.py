@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenteval_cli.cli.console import coloured, print_json, result, safe, say
+from agenteval_cli.cli.console import coloured, document, print_json, result, safe, say
 from agenteval_cli.cli.options import Directory, Json, Quiet, Verbose, entered
 from agenteval_cli.errors import ExitCode, InvalidFilesError
 from agenteval_cli.phrases import count
@@ -85,7 +85,7 @@ def _print(report: Report, output: Format, *, quiet: bool, verbose: bool) -> Non
         from agenteval_cli.cli.problem_reports import github
 
         for line in github(report.problems):
-            result(line)
+            document(line)
     else:
         for problem in report.problems:
             result(safe(str(problem)))

@@ -60,8 +60,11 @@ def shortened(text: str, limit: int) -> str:
     return f"{text}…"
 
 
-def block(text: str, indent: int, frame: Frame, *, most: int = MOST_LINES) -> list[str]:
-    """Foreign text of any length, escaped, moved to the right, wrapped, and cut where it is too long."""
+def block(text: str, indent: int, frame: Frame, *, most: int = MOST_LINES, rest: str = "--full shows all") -> list[str]:
+    """Foreign text of any length, escaped, moved to the right, wrapped, and cut where it is too long.
+
+    `rest` says what shows that.
+    """
     cut = text if frame.full else text[:_MOST_CHARACTERS]
     pad = " " * indent
     width = frame.inside(indent)
@@ -71,9 +74,9 @@ def block(text: str, indent: int, frame: Frame, *, most: int = MOST_LINES) -> li
         hidden = len(lines) - most
         lines = lines[:most]
         more = f"{hidden} more lines" if not left else f"{hidden} more lines and {left:,} more characters"
-        lines.append(f"… {more}; --full shows all")
+        lines.append(f"… {more}; {rest}")
     elif left:
-        lines.append(f"… {left:,} more characters; --full shows all")
+        lines.append(f"… {left:,} more characters; {rest}")
     return [f"{pad}{line}" if line else "" for line in lines]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 
 from agenteval_cli.breakdown import Share, by_tag, by_tier
-from agenteval_cli.diff import MOVED, CaseDiff
+from agenteval_cli.diff import MOVED, CaseDiff, RunDiff, incomplete_in
 from agenteval_cli.phrases import count
 from agenteval_cli.records import AttemptRecord
 from agenteval_cli.reports.dialogue import dialogue
@@ -83,7 +83,7 @@ def _header(material: Material) -> str:
     if material.compared is not None:
         diff, failed = material.compared.diff, material.compared.failed
         counts = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in diff.counts.items() if number)
-        gate = f"fails on {count(len(failed), 'case')}" if failed else "holds" if diff.compared else "saw nothing"
+        gate = f"fails on {count(len(failed), 'case')}" if failed else _gate_that_does_not_fail(diff)
         lines += [f"against {diff.base}: {counts}; the gate ({material.compared.rule}) {gate}"]
         whole = diff.overall.difference
         if whole is not None:
@@ -94,6 +94,13 @@ def _header(material: Material) -> str:
     body = "".join(f"<p>{for_html(line)}</p>" for line in lines)
     title = f'<h1><span class="mark {summary.verdict}">{summary.verdict}</span> {for_html(verdict_of(summary))}</h1>'
     return f"<header>{title}{body}</header>"
+
+
+def _gate_that_does_not_fail(diff: RunDiff) -> str:
+    if not diff.compared:
+        return "saw nothing"
+    missing = incomplete_in(diff)
+    return f"is not known to hold: {count(len(missing), 'case')} came to no verdict" if missing else "holds"
 
 
 # ---- plots

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agenteval_cli.diff import COMPARED, CaseDiff, RunDiff
+from agenteval_cli.diff import COMPARED, CaseDiff, RunDiff, incomplete_in
 from agenteval_cli.phrases import count
 from agenteval_cli.reports.interface import Compared
 from agenteval_cli.reports.markdown_parts import block, code, fitted, folded, head, row
@@ -38,10 +38,15 @@ def _gate(compared: Compared) -> str:
         f"{number:,} {name.replace('_', ' ')}" for name, number in compared.diff.counts.items() if number
     )
     failed = compared.failed
-    words = f"❌ the gate ({compared.rule}) fails on {count(len(failed), 'case')}" if failed else ""
-    if not failed:
-        nothing = "⚠️ no case could be compared, so nothing is shown to be unbroken"
-        words = f"✅ the gate ({compared.rule}) holds" if compared.diff.compared else nothing
+    missing = incomplete_in(compared.diff)
+    if failed:
+        words = f"❌ the gate ({compared.rule}) fails on {count(len(failed), 'case')}"
+    elif not compared.diff.compared:
+        words = "⚠️ no case could be compared, so nothing is shown to be unbroken"
+    elif missing:
+        words = f"⚠️ the gate ({compared.rule}) is not known to hold: {count(len(missing), 'case')} came to no verdict"
+    else:
+        words = f"✅ the gate ({compared.rule}) holds"
     return f"**{words}** ({counts or 'no cases'})"
 
 
