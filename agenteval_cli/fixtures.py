@@ -29,14 +29,19 @@ def fixture_from(file: str, data: Mapping[str, Any]) -> Fixture:
 def with_tools(data: dict[str, Any], fixtures: Mapping[str, Fixture]) -> dict[str, Any]:
     """The case's data with every `use` replaced by the tools it stands for.
 
-    `{use: shop}` stands for all tools of the fixture; with a `name` for that one, its other keys overriding.
+    `{use: shop}` stands for all tools of the fixture but those that the case names itself; with a `name` for that one,
+    its other keys overriding.
     """
     return {**data, "tools": inventory(data, fixtures)} if "tools" in data else data
 
 
 def inventory(data: Mapping[str, Any], fixtures: Mapping[str, Fixture]) -> list[Tool]:
     """The case's tools, those of its fixtures included."""
-    return [found for tool in data.get("tools", ()) for found in _stands_for(tool, fixtures)]
+    tools = data.get("tools", ())
+    named = {tool["name"] for tool in tools if "name" in tool}
+    return [
+        found for tool in tools for found in _stands_for(tool, fixtures) if "name" in tool or found["name"] not in named
+    ]
 
 
 def _stands_for(tool: Tool, fixtures: Mapping[str, Fixture]) -> Iterator[Tool]:

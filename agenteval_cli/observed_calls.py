@@ -12,6 +12,7 @@ from agenteval_cli.recordings import Answer, Blocks, Failure, Result
 from agenteval_cli.transcript import ToolCall
 
 _NOTICED_WITHIN = 0.1  # seconds
+_SENT_WITHIN = 0.25  # seconds in which calls come that an agent makes at the same time
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -118,7 +119,11 @@ def groups(calls: Sequence[Call]) -> list[int | None]:
 
 
 def _busy_until(call: Call) -> float:
-    """Until when what begins overlaps with a call. A client's next call may come before it is noticed to have gone."""
-    if call.ended is None:
-        return float("inf")
-    return call.ended - _NOTICED_WITHIN if call.was_left else call.ended
+    """Until when what begins overlaps with a call. A client's next call may come before it is noticed to have gone.
+
+    Of a call that gets no answer nobody can see when its agent gave up: not every client closes the connection. What
+    comes later than calls made at the same time do is the retry.
+    """
+    end = float("inf") if call.ended is None else call.ended - _NOTICED_WITHIN * call.was_left
+    is_silent = isinstance(call.answer, Failure) and call.answer.kind == "timeout"
+    return min(end, call.began + _SENT_WITHIN) if is_silent else end

@@ -95,12 +95,13 @@ class McpClient:
             return {"error": {"status": 500, "message": str(answer.get("error", {}).get("message", "no result"))}}
         result = answer["result"]
         content = result.get("content", [])
-        text = content[0].get("text") if len(content) == 1 and content[0].get("type") == "text" else None
+        all_text = all(block.get("type") == "text" for block in content)
+        text = content[0].get("text") if len(content) == 1 and all_text else None
         if result.get("isError"):
             words = text if text is not None else json.dumps(content)
             return {"error": {"status": 500, "message": words}}
-        if "structuredContent" in result:
-            return {"result": result["structuredContent"]}
+        if "structuredContent" in result and all_text:
+            return {"result": _unwrapped(result["structuredContent"], text)}
         if text is None:
             return {"content": content}
         value = _json(text.encode())
@@ -183,6 +184,12 @@ def _exchanged(url: str, value: Json | None, headers: Mapping[str, str]) -> tupl
         return error.code, error.read(), {name.lower(): text for name, text in error.headers.items()}
     except (OSError, http.client.HTTPException) as error:
         raise NoToolsError(f"{url} does not answer: {error}") from error
+
+
+def _unwrapped(structured: Any, text: str | None) -> Any:
+    """The value of a tool that returns no object: SDKs send it as {"result": …}, and as text without that."""
+    is_wrapped = isinstance(structured, dict) and list(structured) == ["result"]
+    return structured["result"] if is_wrapped and (text is None or _json(text.encode()) != structured) else structured
 
 
 def _tool(tool: Mapping[str, Any]) -> Json:

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from agenteval_cli import authoring, edits, yaml_reader
+from agenteval_cli.case import Limits
 from agenteval_cli.errors import IncompleteError, UsageError
 from agenteval_cli.recorded_responses import Response, responses_of
 from agenteval_cli.runner import Order, run
@@ -131,12 +132,19 @@ def _observed(order: Order, tools: list[Tool], watcher: Watcher) -> tuple[str, t
             raise IncompleteError("nothing was recorded: the run was stopped")
         attempt = kept.attempts[-1]
         transcript = read_transcript(kept, attempt).transcript
-    calls = () if transcript is None else transcript.tool_calls or ()
+    (loaded,) = order.cases.values()
+    calls = _that_reached(() if transcript is None else transcript.tool_calls or (), loaded.case.limits)
     if attempt.status not in _GAVE_AN_ANSWER:
         raise IncompleteError(f"nothing was recorded: {attempt.status}: {attempt.reason}")
     if not calls:
         raise IncompleteError("nothing was recorded: the agent called no tool")
     return attempt.status, calls
+
+
+def _that_reached(calls: tuple[ToolCall, ...], limits: Limits) -> tuple[ToolCall, ...]:
+    """The calls that went on to the real tools. The others were refused here, which says nothing about the tools."""
+    most = min((number for number in (limits.tool_calls, limits.steps) if number is not None), default=None)
+    return tuple(call for call in calls[:most] if isinstance(call.arguments, Mapping))
 
 
 def _with_responses(entry: Tool, responses: list[Response]) -> Tool:

@@ -7,12 +7,14 @@ from typing import Any
 
 import msgspec
 
+from agenteval_cli.matchers import operator_of
 from agenteval_cli.state_patches import points
 from agenteval_cli.units import seconds
 
 Handler = str | tuple[str, ...]
 _REPLAYED = ("responses", "handler", "unmatched")
 _NO_BODY = (204, 205, 304)
+_OF_ALL = frozenset({"any", "any_of", "equals", "not", "schema"})
 _WORDS = {
     "error": "the tool failed",
     "malformed": "the answer was no JSON",
@@ -53,7 +55,7 @@ Answer = Result | Blocks | Failure
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     """One recorded response. `times` None is any number of times, `delay` is in seconds.
 
-    `has_pointers` tells whether its `when` or its answer point into the state.
+    `has_pointers` tells whether its `when`, its effects or its answer point into the state.
     """
 
     when: Mapping[str, Any]
@@ -93,6 +95,14 @@ def changes_state(tool: RecordedTool) -> bool:
     return tool.handler is not None or any(response.effects is not None for response in tool.responses)
 
 
+def argument_matchers(when: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """What `when` asks of each argument by its name, even where that is one like `date` or `type`.
+
+    None where it is one operator that can hold of all arguments together, as `{any_of: [{id: 1}, {id: 2}]}`.
+    """
+    return None if operator_of(when) in _OF_ALL else when
+
+
 def _tool(data: Mapping[str, Any]) -> RecordedTool:
     handler = data.get("handler")
     return RecordedTool(
@@ -114,7 +124,7 @@ def _response(data: Mapping[str, Any]) -> Recorded:
         answer=answer_from(data),
         delay=seconds(data["delay"]) if "delay" in data else 0.0,
         effects=data.get("effects"),
-        has_pointers=points(when) or points(data.get("result")) or points(data.get("content")),
+        has_pointers=points([when, *(data.get(key) for key in ("effects", "result", "content"))]),
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 import msgspec
 
 from agenteval_cli.endings import AgentFault, Answered, Ending, HarnessFault, OverLimit, TimedOut, UserFault
 from agenteval_cli.observed_calls import Observed
+from agenteval_cli.trajectory.identity import claimed_identity
 from agenteval_cli.transcript import ToolCall, Transcript
 
 
@@ -55,11 +56,24 @@ def _seen(transcript: Transcript, calls: tuple[ToolCall, ...], observed: Observe
     told = transcript.state
     return msgspec.structs.replace(
         transcript,
-        tool_calls=calls,
+        tool_calls=_labelled(calls, transcript.tool_calls or ()),
         reported_calls=transcript.tool_calls,
         observed=True,
         state=state if observed.owns_state or told is msgspec.UNSET else told,
     )
+
+
+def _labelled(calls: tuple[ToolCall, ...], claimed: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
+    """The calls with what a server cannot see: the ID and the agent that the agent reports of the same call."""
+    claims: dict[Hashable, list[ToolCall]] = {}
+    for claim in reversed(claimed):
+        claims.setdefault(claimed_identity(claim), []).append(claim)
+    told = [(call, claims.get(claimed_identity(call))) for call in calls]
+    return tuple(_with_labels(call, same.pop()) if same else call for call, same in told)
+
+
+def _with_labels(call: ToolCall, claim: ToolCall) -> ToolCall:
+    return msgspec.structs.replace(call, id=claim.id, agent=claim.agent)
 
 
 def _notes(observed: Observed) -> Iterator[str]:

@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 
 from agenteval_cli.case import Limits
+from agenteval_cli.compare import ABSENT
 from agenteval_cli.matchers import mismatch
 from agenteval_cli.observed_calls import Call, Mark, Observed, TurnEnd, groups
-from agenteval_cli.patterns import PatternTimeoutError
 from agenteval_cli.pointers import resolved as matcher_resolved
 from agenteval_cli.problems import did_you_mean
 from agenteval_cli.recordings import (
@@ -26,10 +26,11 @@ from agenteval_cli.recordings import (
     Recorded,
     RecordedTool,
     Result,
+    argument_matchers,
     changes_state,
     recorded_tools,
 )
-from agenteval_cli.state_patches import NoStateError, patched, resolved
+from agenteval_cli.state_patches import patched, resolved
 from agenteval_cli.transcript import ToolCall
 
 MAX_CALLS = 10_000  # of one attempt; so many more are refused and not kept
@@ -153,7 +154,7 @@ class Replay:
             response = self._match(tool, arguments)
             if response is not None:
                 return self._recorded_answer(response), response.delay
-        except (NoStateError, PatternTimeoutError) as error:
+        except Exception as error:  # noqa: BLE001  # what the state makes of a matcher nobody can know before
             return Failure(message=f"{name} cannot be replayed: {error}", reason="broken"), 0.0
         return _otherwise(tool, arguments, self._state), 0.0
 
@@ -174,17 +175,29 @@ class Replay:
         for index, response in enumerate(tool.responses):
             if response.times is not None and used[index] >= response.times:
                 continue
-            when = matcher_resolved(response.when, self._state) if response.has_pointers else response.when
-            if mismatch(when, arguments) is None:
+            if self._asks_for(response, arguments):
                 used[index] += 1
                 return response
         return None
+
+    def _asks_for(self, response: Recorded, arguments: dict[str, Any]) -> bool:
+        """Whether the arguments are those that a response is for."""
+
+        def matches(matcher: Any, value: Any) -> bool:
+            return mismatch(matcher_resolved(matcher, self._state) if response.has_pointers else matcher, value) is None
+
+        named = argument_matchers(response.when)
+        if named is None:
+            return matches(response.when, arguments)
+        return all(matches(matcher, arguments.get(name, ABSENT)) for name, matcher in named.items())
 
     def _recorded_answer(self, response: Recorded) -> Answer:
         """The answer, which shows the state as the call itself has left it."""
         if response.effects is not None:
             state = None if self._state is msgspec.UNSET else self._state
-            self._state = patched(state, response.effects)
+            self._state = patched(
+                state, resolved(response.effects, state) if response.has_pointers else response.effects
+            )
         if not response.has_pointers:
             return response.answer
         match response.answer:

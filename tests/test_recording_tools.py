@@ -156,6 +156,48 @@ server.run()
 """
 
 
+WRAPPING = """
+import json, sys
+ANSWERS = {
+    "name": {"content": [{"type": "text", "text": "Ada"}], "structuredContent": {"result": "Ada"}},
+    "numbers": {"content": [{"type": "text", "text": "1"}, {"type": "text", "text": "2"}], "structuredContent": {"result": [1, 2]}},
+    "object": {"content": [{"type": "text", "text": '{"result": 1}'}], "structuredContent": {"result": 1}},
+    "image": {"content": [{"type": "image", "data": "aGk=", "mimeType": "image/png"}], "structuredContent": {"data": "aGk="}},
+}
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" in message:
+        listed = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in ANSWERS]}
+        first = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+        method = message["method"]
+        result = first if method == "initialize" else listed if method == "tools/list" else ANSWERS[message["params"]["name"]]
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"""
+CALLER = """
+import os, urllib.error, urllib.request
+for name, body in [("name", b"{}"), ("numbers", b"{}"), ("object", b"{}"), ("image", b"{}"), ("name", b"no JSON"), ("name", b"null"), ("name", b'{"n": 7}'), ("object", b"{}")]:
+    try:
+        urllib.request.urlopen(f"{os.environ['AGENTEVAL_TOOLS_URL']}/{name}", body).read()
+    except urllib.error.HTTPError:
+        pass
+print("done")
+"""
+
+
+def test_what_is_recorded_is_what_the_tools_said_and_never_what_was_refused_here(repo: Repo) -> None:
+    repo.agent(CALLER, config="protocol: text")
+    repo.write("server.py", WRAPPING)
+    repo.case("said", "schema: 1\nid: said\ninput: Go.\nlimits: {tool_calls: 7}\noutcome: [{contains: done}]\n")
+    done = repo.run("run", "--case", "said", "--record-tools", f"{shlex.quote(sys.executable)} server.py")
+    assert done.code == 0, done
+    tools = {tool["name"]: tool["responses"] for tool in repo.run("show", "said", "--json").json["case"]["tools"]}
+    assert tools["name"] == [{"when": {"n": 7}, "result": "Ada"}, {"result": "Ada"}]
+    assert tools["numbers"] == [{"result": [1, 2]}]
+    assert tools["object"] == [{"result": {"result": 1}}]
+    assert tools["image"] == [{"content": [{"type": "image", "data": "aGk=", "mimeType": "image/png"}]}]
+    assert repo.run("validate").code == 0
+
+
 @pytest.mark.slow
 def test_a_server_made_with_the_sdk_is_recorded(desk: Repo) -> None:
     pytest.importorskip("mcp", reason="the mcp SDK is not installed")

@@ -60,6 +60,9 @@ def outcomes(observed: Observed) -> list[Any]:
             [{"id": 2}, {"id": 1}, {"id": 1}],
             list("bab"),
         ),
+        ([{"when": {"date": "tomorrow"}, "result": "a name"}], [{"date": "tomorrow"}], ["a name"]),
+        ([{"when": {"type": "refund"}, "result": "a name"}], [{"type": "refund", "id": 1}], ["a name"]),
+        ([{"when": {"any_of": [{"id": 1}, {"id": 2}]}, "result": "either"}], [{"id": 2}], ["either"]),
         ([{"result": None}], [{}], [None]),
         ([{"error": {}}], [{}], ["the tool failed"]),
         ([{"content": [{"type": "text", "text": "hi"}]}], [{}], [{"content": [{"type": "text", "text": "hi"}]}]),
@@ -99,6 +102,21 @@ def test_a_result_shows_the_state_as_its_own_effects_have_left_it() -> None:
     observed = replayed([pay], {}, state={"paid": False})
     assert observed.calls[0].result == {"was_paid": True, "all": [{"paid": True}]}
     assert observed.state == {"paid": True}
+
+
+def test_effects_may_point_to_what_was_there_before_the_call() -> None:
+    book = tool({"effects": {"paid": {"$state": "/total"}, "total": "0"}, "result": {"$state": "/paid"}})
+    observed = replayed([book], {}, state={"total": "46.00"})
+    assert observed.calls[0].result == "46.00"
+    assert observed.state == {"paid": "46.00", "total": "0"}
+
+
+def test_a_matcher_that_the_state_makes_no_sense_of_is_a_broken_tool_and_not_the_agents_fault() -> None:
+    small = tool({"when": {"amount": {"lte": {"$state": "/limit"}}}, "result": "paid"})
+    observed = replayed([small], {"amount": 3}, state={"limit": "much"})
+    assert observed.calls[0].status == "error"
+    assert observed.broken is not None
+    assert observed.broken.startswith("look cannot be replayed: ")
 
 
 def test_a_tool_that_fails_can_have_done_its_work_all_the_same() -> None:
@@ -305,6 +323,15 @@ def test_a_retry_that_comes_before_its_client_is_noticed_to_have_gone_is_no_para
     replay.gone(0, 2.01)
     replay.answered(1, 2.5)
     assert [call.group for call in replay.close().calls] == [None, None]
+
+
+def test_a_retry_after_a_timeout_is_no_parallel_call_though_its_client_keeps_the_connection() -> None:
+    replay = Replay([tool({"times": 1, "error": {"kind": "timeout"}}, {"result": 1})], UNSET, 0.0)
+    for moment in (0.0, 0.02, 2.0):
+        replay.call("look", {}, moment)
+    replay.answered(1, 0.03)
+    replay.answered(2, 2.01)
+    assert [call.group for call in replay.close().calls] == [1, 1, None]
 
 
 def test_what_comes_after_the_end_is_refused_and_changes_nothing() -> None:

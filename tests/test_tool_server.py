@@ -126,6 +126,7 @@ def test_the_inventory_has_names_descriptions_and_parameters_and_no_answers(shop
     [
         ("get_ordr", b"{}", 404, "no tool 'get_ordr'; did you mean 'get_order'?"),
         ("get_order", b"{'id': 5}", 400, "the arguments are not a JSON object"),
+        ("get_order", b"null", 400, "the arguments are not a JSON object"),
         ("get_order", b"[]", 400, "the arguments are not a JSON object"),
         ("get_order", b"\xff\xfe", 400, "the arguments are not a JSON object"),
         ("get_order", b'{"id": 1e999}', 400, "the arguments are not a JSON object"),
@@ -808,6 +809,18 @@ def test_one_case_is_served_by_hand_and_each_call_is_shown(repo: Repo) -> None:
     assert process.returncode == 0
     assert "call 2: no response is recorded for this call of look" in err
     assert err.endswith("2 calls\n")
+
+
+@pytest.mark.parametrize("signal_sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_case_that_was_served_by_hand_leaves_no_file(repo: Repo, signal_sent: signal.Signals) -> None:
+    repo.case("served", SERVED_CASE)
+    process = repo.start("tools", "served", "--json")
+    assert process.stdout is not None
+    config = Path(json.loads(process.stdout.readline())["config"])
+    assert config.exists()
+    process.send_signal(signal_sent)
+    process.communicate(timeout=10)
+    assert (process.returncode, config.parent.exists()) == (0, False)
 
 
 def test_the_calls_are_lines_of_json_where_that_is_asked_for(repo: Repo) -> None:

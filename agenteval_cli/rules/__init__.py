@@ -14,7 +14,16 @@ from agenteval_cli.rules.interface import Found, Rule, Subject
 from agenteval_cli.rules.parts import subject
 from agenteval_cli.yaml_reader import Document
 
-OF_TOOLS = frozenset({"bad-schema", "bad-argument", "unreachable-response"})
+OF_TOOLS = frozenset(
+    {
+        "bad-schema",
+        "bad-argument",
+        "bad-matcher",
+        "duplicate-tool",
+        "unclear-matcher",
+        "unreachable-response",
+    }
+)
 Looks = Sequence[tuple[Rule, Callable[[Subject], Found]]]
 
 RULES: Mapping[str, Rule] = MappingProxyType(

@@ -37,7 +37,7 @@ RULES = (
     ),
     Rule(
         name="yaml-separator",
-        summary="an unusual line separator: U+0085, U+2028, U+2029 or a lone carriage return",
+        summary="an unusual line separator: U+0085, U+2028, U+2029, U+FEFF within the file, a lone carriage return",
         why='Editors and parsers disagree on whether it ends a line. Write it as an escape in "double quotes".',
         leaves_no_document=True,
     ),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from agenteval_cli import matchers
 from agenteval_cli.compare import kind_of, same, shown
 from agenteval_cli.problems import did_you_mean
+from agenteval_cli.rules import vacuous
 from agenteval_cli.rules.interface import Found, Part, Path, Rule, Subject
 from agenteval_cli.units import seconds
 
@@ -33,7 +35,7 @@ def _checks_that_cannot_fail(case: Subject) -> Found:
     for path, check in case.checks:
         if "regex" in check and not check.get("full") and _matches_anything(check["regex"]):
             yield (*path, "regex"), f"/{check['regex']}/ is found in every text"
-        if check.get("json_schema") in (True, {}):
+        if "json_schema" in check and vacuous.takes_everything(check["json_schema"]):
             yield (*path, "json_schema"), "this schema accepts every value"
         if "field" in check:
             field = {key: value for key, value in check["field"].items() if key != "path"}
@@ -71,18 +73,22 @@ def _vacuous(matcher: Any, path: Path) -> Found:
 
 def _matches_anything(pattern: str) -> bool:
     """A pattern that takes the empty text is found in every text: at either end, if it asks to stand at one of them."""
-    from agenteval_cli.patterns import pattern_fault, search
+    from agenteval_cli.patterns import PatternTimeoutError, pattern_fault, search
 
     without_start = re.sub(r"^(\(\?[a-z]+\))?(\^|\\A)", r"\1", pattern)
     without_end = re.sub(r"(?<!\\)(\$|\\Z)$", "", pattern)
-    return any(
-        not _TELLING.search(asked) and pattern_fault(asked) is None and search(asked, "") is not None
-        for asked in {without_start, without_end}
-    )
+    try:
+        return any(
+            not _TELLING.search(asked) and pattern_fault(asked) is None and search(asked, "") is not None
+            for asked in {without_start, without_end}
+        )
+    except PatternTimeoutError:
+        return False
 
 
 def _contradictions(case: Subject) -> Found:
     yield from _contradicting_texts(case)
+    yield from _contradicting_answers(case)
     for path, trajectory in case.trajectories:
         yield from _contradicting_calls(path, trajectory)
     yield from _more_than_the_limit(case)
@@ -117,8 +123,25 @@ def _contradicting_texts(case: Subject) -> Found:
                 yield (*path, "not_contains"), words
 
 
+def _contradicting_answers(case: Subject) -> Found:
+    """Two whole texts that one answer must be."""
+    texts: dict[tuple[Any, ...], str] = {}
+    for path, check in _gating(case):
+        text = check.get("equals")
+        if isinstance(text, str) and check.keys() <= {"equals", "note", "severity", "turn"}:
+            first = texts.setdefault(_scope(path, check), text)
+            if first.split() != text.split():
+                words = f"the answer must be {shown(text)}, and {shown(first)} too; the case can never pass"
+                yield (*path, "equals"), words
+
+
 def _gating(case: Subject) -> Iterator[Part]:
-    return ((path, check) for path, check in case.checks if check.get("severity") != "warning")
+    """The checks that must all hold of the same answers; those of any turn may hold of different ones."""
+    return (
+        (path, check)
+        for path, check in case.checks
+        if check.get("severity") != "warning" and check.get("turn") != "any"
+    )
 
 
 def _scope(path: Path, check: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -191,7 +214,8 @@ def _arguments_outside_the_schema(case: Subject) -> Found:
     for index, tool in enumerate(case.data.get("tools", ())):
         schema = tool.get("parameters")
         for number, response in enumerate(tool.get("responses", ())):
-            if isinstance(schema, dict) and "when" in response:
+            # A tool that was called wrongly may well have said so.
+            if isinstance(schema, dict) and "when" in response and "error" not in response:
                 yield from _outside(schema, response["when"], ("tools", index, "responses", number, "when"))
 
 
@@ -286,6 +310,19 @@ def _unreachable_responses(case: Subject) -> Found:
             earlier.append(response)
 
 
+def _tools_of_one_name(case: Subject) -> Found:
+    named: set[str] = set()
+    for index, tool in enumerate(case.data.get("tools", ())):
+        name = tool.get("name")
+        if name in named:
+            yield ("tools", index, "name"), f"'{name}' is here already, and only the first would answer"
+        elif name is not None:
+            named.add(name)
+    shared = Counter(tool["name"] for tool in case.tools if tool.get("name", "") not in {"", *named})
+    for name in (name for name, number in shared.items() if number > 1):
+        yield ("tools",), f"several fixtures of this case have a tool '{name}'; say which with {{use: …, name: {name}}}"
+
+
 def _takes_all_of(before: Mapping[str, Any], response: Mapping[str, Any]) -> bool:
     """Whether an earlier response is never used up and asks for nothing that this one does not ask for too."""
     wants = response.get("when", {})
@@ -298,7 +335,7 @@ RULES = (
         name="vacuous-check",
         summary="a check that cannot fail",
         why="It looks like protection and is none. Make it say what would be wrong.",
-        look=_checks_that_cannot_fail,
+        look=lambda case: chain(_checks_that_cannot_fail(case), vacuous.references(case), vacuous.criteria(case)),
     ),
     Rule(
         name="contradiction",
@@ -340,6 +377,12 @@ RULES = (
         why=f"Smoke runs at every change: {SMOKE_SECONDS} s and {SMOKE_ATTEMPTS} attempts at the most.",
         severity="warning",
         look=_slow_smoke,
+    ),
+    Rule(
+        name="duplicate-tool",
+        summary="two tools of one name",
+        why="An agent calls a tool by its name. To change a shared one, write {use: …, name: …} and what is different.",
+        look=_tools_of_one_name,
     ),
     Rule(
         name="unreachable-response",

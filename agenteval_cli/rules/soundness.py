@@ -11,7 +11,9 @@ from agenteval_cli import matchers, pointers
 from agenteval_cli.case import NO_OWN_TEXT
 from agenteval_cli.compare import kind_of, shown
 from agenteval_cli.problems import did_you_mean
+from agenteval_cli.recordings import argument_matchers
 from agenteval_cli.rules.interface import Found, Path, Rule, Subject
+from agenteval_cli.state_patches import points
 
 _PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 
@@ -121,6 +123,15 @@ def _bad_schemas(case: Subject) -> Found:
             yield ("tools", index, "parameters"), f"not a JSON Schema: {fault}"
 
 
+def _conditions(case: Subject) -> Iterator[tuple[Path, Any]]:
+    """The matchers that tell which calls recorded responses are for."""
+    for index, tool in enumerate(case.data.get("tools", ())):
+        for number, response in enumerate(tool.get("responses", ())):
+            path, when = ("tools", index, "responses", number, "when"), response.get("when", {})
+            named = argument_matchers(when)
+            yield from [(path, when)] if named is None else (((*path, name), item) for name, item in named.items())
+
+
 def _bad_fields(case: Subject) -> Found:
     return _faults_of_checks(case, "bad-field")
 
@@ -132,6 +143,9 @@ def _bad_matchers(case: Subject) -> Found:
             yield from matchers.faults(matcher, (*path, "arguments", name))
         if "times" in call:
             yield from _bad_times(call["times"], (*path, "times"))
+    for path, matcher in _conditions(case):
+        if not points(matcher):  # what the state will have there nobody knows yet
+            yield from matchers.faults(matcher, path)
 
 
 def _unclear_matchers(case: Subject) -> Found:
@@ -139,6 +153,9 @@ def _unclear_matchers(case: Subject) -> Found:
         for name, matcher in call.get("arguments", {}).items():
             if near := matchers.nearly_operator(matcher):
                 yield (*path, "arguments", name), near
+    for path, matcher in _conditions(case):
+        if near := matchers.nearly_operator(matcher):
+            yield path, near
     for index, rule in enumerate(case.data.get("simulation", {}).get("script", ())):
         if near := matchers.nearly_operator(rule.get("when")):
             yield ("simulation", "script", index, "when"), near

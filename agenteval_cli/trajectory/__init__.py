@@ -20,6 +20,7 @@ from agenteval_cli.trajectory.evidence import Evidence, NoEvidenceError
 from agenteval_cli.trajectory.forbidden import forbidden
 from agenteval_cli.trajectory.handoffs import handoffs
 from agenteval_cli.trajectory.loops import loops
+from agenteval_cli.trajectory.matching import ANYTHING
 from agenteval_cli.trajectory.max_repeats import max_repeats
 from agenteval_cli.trajectory.only import only
 from agenteval_cli.trajectory.order import order
@@ -30,7 +31,8 @@ from agenteval_cli.trajectory.unknown_tool import unknown_tool
 from agenteval_cli.trajectory.valid_arguments import valid_arguments
 from agenteval_cli.transcript import Transcript
 
-Rule = Callable[[Trajectory, Evidence], Iterator[tuple[str, Finding]]]
+Findings = Iterator[tuple[str, Finding]]
+Rule = Callable[[Trajectory, Evidence], Findings]
 
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
@@ -53,6 +55,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 # These are looked at without being asked for, and then speak only where they are broken: a case that did not ask for
 # them is not passed by them.
 STANDING = frozenset({"valid_arguments", "unknown_tool", "claims"})
+_PAIRING = frozenset({"required", "calls"})
 
 
 def checked(constraints: Trajectory, transcript: Transcript) -> Iterator[CheckResult]:
@@ -70,8 +73,21 @@ def checked(constraints: Trajectory, transcript: Transcript) -> Iterator[CheckRe
 
 def _decided(name: str, rule: Rule, constraints: Trajectory, evidence: Evidence) -> Iterator[tuple[str, Finding]]:
     try:
-        yield from rule(constraints, evidence)
+        found = rule(constraints, evidence)
+        yield from _either_way(rule, constraints, evidence, found) if name in _PAIRING else found
     except NoEvidenceError as missing:
         yield name, Finding(NO_EVIDENCE, str(missing))
     except PatternTimeoutError as error:
         yield name, Finding(ERROR, str(error))
+
+
+def _either_way(rule: Rule, constraints: Trajectory, evidence: Evidence, found: Findings) -> Findings:
+    """What comes out whether calls whose arguments nobody told fit no pattern or every one, else no evidence."""
+    untold = next((at for at, call in enumerate(evidence.calls) if call.arguments is None), None)
+    if untold is None:
+        yield from found
+        return
+    other = dict(rule(constraints, evidence.with_arguments(ANYTHING)))
+    words = f"nothing tells the arguments of step {untold + 1}, {evidence.calls[untold].name}"
+    for place, finding in found:
+        yield place, finding if other[place].result == finding.result else Finding(NO_EVIDENCE, words, finding.expected)

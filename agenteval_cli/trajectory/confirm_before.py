@@ -11,7 +11,7 @@ from agenteval_cli.finding import FAILED, NO_EVIDENCE, OK, PASSED, Finding
 from agenteval_cli.patterns import search
 from agenteval_cli.trajectory.assent import is_yes
 from agenteval_cli.trajectory.evidence import Calls, Evidence
-from agenteval_cli.trajectory.matching import fits, named, step
+from agenteval_cli.trajectory.matching import fits, may_fit, named, step, untold
 
 _NOTHING = object()  # the user said nothing before the call
 
@@ -23,16 +23,20 @@ def confirm_before(constraints: Trajectory, evidence: Evidence) -> Iterator[tupl
 
 
 def _finding(rule: Confirmation, evidence: Evidence, known: Any) -> Finding:
-    made = [at for at, call in enumerate(evidence.calls) if fits(rule.call, call)]
+    made = [at for at, call in enumerate(evidence.calls) if may_fit(rule.call, call)]
     unknown = None
     for at in made:
         said = _said_before(at, evidence, known)
         begin = step(at, evidence.calls[at])
         if said is None:
             unknown = Finding(NO_EVIDENCE, f"nothing tells what the user said before {begin}")
+        elif said is not _NOTHING and _assents(rule, _text(said)):
+            continue
+        elif not fits(rule.call, evidence.calls[at]):
+            unknown = Finding(NO_EVIDENCE, untold(at, evidence.calls[at]))
         elif said is _NOTHING:
             return Finding(FAILED, f"{begin} came before the user said anything", expected="the user's yes")
-        elif not _assents(rule, _text(said)):
+        else:
             words = f"{begin} came after the user said {shown(_text(said))}"
             return Finding(FAILED, words, expected="the user's yes", actual=said)
     if made:

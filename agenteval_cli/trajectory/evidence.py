@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import msgspec
@@ -27,6 +28,14 @@ class Evidence(msgspec.Struct, frozen=True):
             raise NoEvidenceError("nothing tells which tools were called: the agent reported no tool_calls")
         return self.transcript.tool_calls
 
+    def with_arguments(self, arguments: Any) -> Evidence:
+        """The same, where each call whose arguments nobody told has these."""
+        calls = tuple(
+            msgspec.structs.replace(call, arguments=arguments) if call.arguments is None else call
+            for call in self.calls
+        )
+        return Evidence(msgspec.structs.replace(self.transcript, tool_calls=calls))
+
     @property
     def reasoning(self) -> tuple[ReasoningStep, ...]:
         if self.transcript.reasoning is None:
@@ -46,3 +55,13 @@ class Evidence(msgspec.Struct, frozen=True):
     def messages(self) -> tuple[dict[str, Any], ...]:
         """What was said, as far as it was reported; empty where it was not."""
         return self.transcript.messages or ()
+
+
+def several_untold(calls: Calls, most: int) -> None:
+    """Raise NoEvidenceError where a tool was called more than `most` times, and not all of its arguments are told."""
+    times = Counter(call.name for call in calls)
+    for at, call in enumerate(calls):
+        if call.arguments is None and times[call.name] > most:
+            raise NoEvidenceError(
+                f"nothing tells the arguments of step {at + 1}, {call.name}, of {times[call.name]} calls"
+            )

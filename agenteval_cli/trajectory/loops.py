@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Sequence
 
 from agenteval_cli.constraints import Trajectory
 from agenteval_cli.finding import FAILED, OK, Finding
-from agenteval_cli.trajectory.evidence import Calls, Evidence
+from agenteval_cli.trajectory.evidence import Calls, Evidence, several_untold
 from agenteval_cli.trajectory.identity import identity
 from agenteval_cli.trajectory.matching import step
 
@@ -18,6 +18,8 @@ def loops(constraints: Trajectory, evidence: Evidence) -> Iterator[tuple[str, Fi
     most = constraints.loops or 1
     keys = [identity(call) for call in evidence.calls]
     found = [(at, length) for length in LENGTHS if (at := _first_too_many(keys, length, most)) is not None]
+    if not found:
+        several_untold(evidence.calls, most)
     yield "loops", _finding(evidence.calls, *min(found), most) if found else OK
 
 

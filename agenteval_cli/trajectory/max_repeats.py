@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator
 
 from agenteval_cli.constraints import Trajectory
 from agenteval_cli.finding import FAILED, OK, Finding
-from agenteval_cli.trajectory.evidence import Evidence
+from agenteval_cli.trajectory.evidence import Evidence, several_untold
 from agenteval_cli.trajectory.identity import identity
 from agenteval_cli.trajectory.matching import step
 
@@ -23,4 +23,5 @@ def max_repeats(constraints: Trajectory, evidence: Evidence) -> Iterator[tuple[s
             words = f"{step(index, call)} makes {counts[key]} identical calls; at most {most} may come"
             yield "max_repeats", Finding(FAILED, words, most, counts[key])
             return
+    several_untold(evidence.calls, most)
     yield "max_repeats", OK

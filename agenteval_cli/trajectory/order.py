@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from agenteval_cli.constraints import OrderRule, Trajectory
-from agenteval_cli.finding import FAILED, OK, Finding
+from agenteval_cli.constraints import CallPattern, OrderRule, Trajectory
+from agenteval_cli.finding import FAILED, NO_EVIDENCE, OK, Finding
 from agenteval_cli.trajectory.evidence import Calls, Evidence
-from agenteval_cli.trajectory.matching import fits, named, step, together
+from agenteval_cli.trajectory.matching import fits, may_fit, named, step, together, untold
 from agenteval_cli.transcript import ToolCall
 
+Fits = Callable[[CallPattern, ToolCall], bool]
 _WHICH = {"every": "every", "first": "the first", "each": "each"}
 
 
@@ -21,8 +22,23 @@ def order(constraints: Trajectory, evidence: Evidence) -> Iterator[tuple[str, Fi
 
 
 def _finding(rule: OrderRule, calls: Calls) -> Finding:
-    thens = [at for at, call in enumerate(calls) if fits(rule.then, call)]
-    firsts = [at for at, call in enumerate(calls) if _counts(rule, call)]
+    """Where nobody told all of a call it is taken both ways, as a `then` and no `first` and the other way round."""
+    found = _decided(rule, calls, fits, may_fit)
+    worst = _decided(rule, calls, may_fit, fits)
+    if found.result == worst.result:
+        return found
+    unclear = (at for at, call in enumerate(calls) for each in (rule.first, rule.then) if _is_unclear(each, call))
+    at = next(unclear)
+    return Finding(NO_EVIDENCE, untold(at, calls[at]), worst.expected)
+
+
+def _is_unclear(pattern: CallPattern, call: ToolCall) -> bool:
+    return may_fit(pattern, call) and not fits(pattern, call)
+
+
+def _decided(rule: OrderRule, calls: Calls, is_then: Fits, is_first: Fits) -> Finding:
+    thens = [at for at, call in enumerate(calls) if is_then(rule.then, call)]
+    firsts = [at for at, call in enumerate(calls) if _counts(rule, call, is_first)]
     for number, at in enumerate(thens[:1] if rule.mode == "first" else thens):
         before = _before(firsts, calls, at)
         if before <= (number if rule.mode == "each" else 0):
@@ -40,10 +56,10 @@ def _before(firsts: list[int], calls: Calls, at: int) -> int:
     return earlier - sum(together(calls[first], calls[at]) for first in firsts[:earlier])
 
 
-def _counts(rule: OrderRule, call: ToolCall) -> bool:
+def _counts(rule: OrderRule, call: ToolCall, is_first: Fits) -> bool:
     """Whether this call is a `first`. One that failed has not done what `then` relies on."""
     asked_for = rule.count_failed or rule.first.status == "error"
-    return fits(rule.first, call) and (asked_for or call.status != "error")
+    return is_first(rule.first, call) and (asked_for or call.status != "error")
 
 
 def _words(rule: OrderRule, calls: Calls, firsts: list[int], at: int) -> str:

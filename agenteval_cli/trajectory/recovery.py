@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from agenteval_cli.compare import same, shown
 from agenteval_cli.constraints import RecoveryRule, Trajectory
 from agenteval_cli.finding import FAILED, NO_EVIDENCE, OK, PASSED, Finding
-from agenteval_cli.trajectory.evidence import Calls, Evidence
+from agenteval_cli.trajectory.evidence import Calls, Evidence, NoEvidenceError
 from agenteval_cli.trajectory.matching import step, together
 
 
@@ -19,7 +20,10 @@ def recovery(constraints: Trajectory, evidence: Evidence) -> Iterator[tuple[str,
 
 def _finding(rule: RecoveryRule, calls: Calls) -> Finding:
     failed = [at for at, call in enumerate(calls) if call.name == rule.after_error and call.status == "error"]
-    wrong = next((words for at in failed if (words := _words(rule, calls, at))), None)
+    try:
+        wrong = next((words for at in failed if (words := _words(rule, calls, at))), None)
+    except NoEvidenceError as missing:
+        return Finding(NO_EVIDENCE, str(missing), _wanted(rule))
     if wrong is not None:
         return Finding(FAILED, wrong, _wanted(rule), [call.name for call in calls[failed[0] :][:12]])
     return OK if failed else _not_come_up(rule, calls)
@@ -45,12 +49,19 @@ def _words(rule: RecoveryRule, calls: Calls, at: int) -> str | None:
     wanted = rule.after_error if rule.must == "retry" else rule.tool
     same_tool = [index for index in window if calls[index].name == wanted]
     same_arguments = rule.must == "retry" and rule.same_arguments
-    if any(not same_arguments or same(calls[at].arguments, calls[index].arguments) for index in same_tool):
+    known = [index for index in same_tool if not same_arguments or None not in _arguments(calls, at, index)]
+    if any(not same_arguments or same(*_arguments(calls, at, index)) for index in known):
         return None
+    if known != same_tool:
+        raise NoEvidenceError(f"nothing tells whether {wanted} was called again with the arguments of step {at + 1}")
     within = "" if rule.within is None else f" within {rule.within} {'step' if rule.within == 1 else 'steps'}"
     return (
         f"{begin}; {wanted} was not called{' again' * (rule.must == 'retry')}{within}{_near(calls, later, wanted, at)}"
     )
+
+
+def _arguments(calls: Calls, one: int, other: int) -> tuple[Any, Any]:
+    return calls[one].arguments, calls[other].arguments
 
 
 def _near(calls: Calls, later: list[int], wanted: str | None, at: int) -> str:

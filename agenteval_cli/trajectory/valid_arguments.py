@@ -18,14 +18,18 @@ def valid_arguments(constraints: Trajectory, evidence: Evidence) -> Iterator[tup
     schemas = {name: schema for name, schema in (constraints.inventory or {}).items() if schema is not None}
     if not schemas:
         raise NoEvidenceError("no tool of the case has parameters to hold arguments against")
+    unknown = None
     for index, call in enumerate(evidence.calls):
         if call.name not in schemas:
             continue
         if call.arguments is None:
-            raise NoEvidenceError(f"nothing tells the arguments of step {index + 1}, {call.name}")
+            unknown = unknown or f"nothing tells the arguments of step {index + 1}, {call.name}"
+            continue
         fault = first_fault(schemas[call.name], call.arguments)
         if fault:
             words = f"{step(index, call)} has arguments that the tool does not take: {fault}"
             yield "valid_arguments", Finding(FAILED, words, schemas[call.name], call.arguments)
             return
+    if unknown is not None:
+        raise NoEvidenceError(unknown)
     yield "valid_arguments", OK
