@@ -22,9 +22,14 @@ def main() -> None:
     out = os.dup(1)
     os.dup2(2, 1)
     sys.path.insert(0, os.getcwd())  # noqa: PTH109  # the repository, whatever python was told of safe paths
-    verdict = _verdict(sys.argv[1], json.load(sys.stdin))
+    name = sys.argv[1]
+    verdict = _verdict(name, json.load(sys.stdin))
+    try:
+        text = json.dumps(verdict, default=str)
+    except (TypeError, ValueError, RecursionError) as error:  # a verdict that is no JSON decides nothing
+        text = json.dumps({"result": "error", "message": f"{name}: its verdict is no JSON: {error}"})
     with os.fdopen(out, "w", encoding="utf-8") as stream:
-        stream.write(json.dumps(verdict, default=str))
+        stream.write(text)
 
 
 def _verdict(name: str, document: Mapping[str, Any]) -> dict[str, Any]:
@@ -33,7 +38,14 @@ def _verdict(name: str, document: Mapping[str, Any]) -> dict[str, Any]:
     except AssertionError as error:
         return {"result": "failed", "message": str(error) or "an assertion failed, and gives no message"}
     except Exception as error:  # noqa: BLE001  # whatever their code raises is told as what it is
-        return {"result": "error", "message": f"{name}: {type(error).__name__}: {error}"}
+        return {"result": "error", "message": f"{name}: {type(error).__name__}: {_words_of(error)}"}
+
+
+def _words_of(error: Exception) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001  # their class may be broken as well
+        return "it has no words"
 
 
 def _function(name: str) -> Callable[..., Any]:

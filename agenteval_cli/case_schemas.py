@@ -24,6 +24,13 @@ def schema_fault(schema: Any) -> str | None:
 def first_fault(schema: Any, value: Any) -> str | None:
     """Where and why `value`, from an agent, does not satisfy `schema`; None where it does."""
     validator = _compiled(_encoded(schema))
+    try:
+        return _first_of(validator, value)
+    except UnicodeEncodeError:  # half of a surrogate pair in a key, which JSON can write and Unicode has not
+        return _first_of(validator, json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")))
+
+
+def _first_of(validator: Any, value: Any) -> str | None:
     if validator.is_valid(value):
         return None
     error = next(iter(validator.iter_errors(value)), None)

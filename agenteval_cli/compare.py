@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import Any, Final
+from unicodedata import normalize
 
 import msgspec
 
@@ -73,7 +74,16 @@ def first_difference(expected: Any, actual: Any, path: str = "$") -> Difference 
         return _object_difference(expected, actual, path)
     if kind == "array":
         return _array_difference(expected, actual, path)
-    return None if expected == actual else Difference(path, expected, actual)
+    return None if expected == actual else Difference(path, expected, actual, _words_for_texts(expected, actual))
+
+
+def _words_for_texts(expected: Any, actual: Any) -> str:
+    """Words for texts that look the same and are not: matchers compare them as they are."""
+    if not isinstance(expected, str) or normalize("NFC", expected) != normalize("NFC", actual):
+        return ""
+    at = next((at for at, pair in enumerate(zip(expected, actual, strict=False)) if pair[0] != pair[1]), 0)
+    points = (" ".join(f"U+{ord(char):04X}" for char in text[at : at + 3]) for text in (expected, actual))
+    return f"expected {shown(expected)}, got {shown(actual)}, which only looks the same ({' against '.join(points)})"
 
 
 def _object_difference(expected: Mapping[str, Any], actual: Mapping[str, Any], path: str) -> Difference | None:

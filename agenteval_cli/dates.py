@@ -10,6 +10,7 @@ import datetime as dt
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
+from unicodedata import normalize
 
 import msgspec
 
@@ -31,6 +32,7 @@ Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec
 _MONTHS: Mapping[str, int] = {
     name.casefold(): index % 12 + 1 for index, name in enumerate(_NAMES.split())
 } | {"sept": 9}  # fmt: skip
+_PLAIN = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2010": "-", "\u2011": "-"})
 _NAME = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _DATE = re.compile(
     rf"""(?<![\w.,/-])(?:
@@ -110,7 +112,7 @@ def _own_day(key: str, value: Any) -> dt.date:
 
 def dates_in(text: str, order: str | None = None) -> list[Written]:
     """Every date in the text that is in the calendar, in order. `order` says how `03/04/2026` is to be read."""
-    text = text.replace("\u00a0", " ").replace("\u202f", " ")
+    text = normalize("NFC", text.translate(_PLAIN))
     found = (
         Written(match[0], match.start(), match.end(), frozenset(_days(match, order))) for match in _DATE.finditer(text)
     )
@@ -119,7 +121,7 @@ def dates_in(text: str, order: str | None = None) -> list[Written]:
 
 def date_of(text: str, order: str | None = None) -> Written | None:
     """The text as one date, a time of day after it or not, and nothing else; None where it is none."""
-    text = text.strip()
+    text = normalize("NFC", text.strip())
     found = dates_in(text, order)
     rest = text[found[0].end :] if len(found) == 1 and found[0].start == 0 else "?"
     return (

@@ -7,6 +7,7 @@ so that an answer in which two different values could be meant is told apart fro
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -183,10 +184,21 @@ def _strict(text: str) -> Any:
         raise ValueError(f"{error.msg} in line {error.lineno}, column {error.colno}") from error
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
+    except ValueError as error:
+        if "integer string conversion" in str(error):  # of Python, which reads 4,300 digits
+            raise ValueError("it has a number with more digits than are read") from error
+        raise
 
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"the number {text[:40]} is too large to be read")
+    return number
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -198,5 +210,5 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-_DECODER = json.JSONDecoder()
-_STRICT = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_object)
+_DECODER = json.JSONDecoder(parse_int=str)  # it only tells where a value ends, however many digits it has
+_STRICT = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_object)

@@ -27,12 +27,13 @@ from agenteval_cli.judges import EndpointJudge, ReadyJudge, judge_for
 from agenteval_cli.material import Material, blocks_of_whole, material_of
 from agenteval_cli.metrics.interface import EMBEDDINGS, JUDGE, Means, Measured, Metric, NotMeasurableError, rating
 from agenteval_cli.metrics.semantic_similarity import cosine
+from agenteval_cli.patterns import PatternTimeoutError
 from agenteval_cli.process import Processes
 from agenteval_cli.questions import NoVerdictError, Question, verdict_keys
 from agenteval_cli.redaction import Redactor
 from agenteval_cli.transcript import Transcript
 
-Came = queue.SimpleQueue[tuple[int, Vote]]
+Came = queue.SimpleQueue[tuple[int, Vote | BaseException]]
 _LOOK = 0.1  # seconds between looks at whether the run was stopped
 _STOPPED = "the run was stopped before the judge answered"
 TASK = "Is this statement about the answer true?"
@@ -156,7 +157,10 @@ class Judges:
         return lambda: judgement_of(criterion, self._gathered([None for _ in places], came, names))
 
     def _put_vote(self, ballot: Ballot, bench: Bench, place: int, came: Came) -> None:
-        came.put((place, self._vote(ballot, bench)))
+        try:
+            came.put((place, self._vote(ballot, bench)))
+        except BaseException as fault:  # noqa: BLE001  # whoever waits for the vote raises it
+            came.put((place, fault))
 
     def _judges_of(self, criterion: Criterion) -> tuple[str, ...]:
         return criterion.judges or ((self._default,) if self._default else ())
@@ -176,6 +180,8 @@ class Judges:
                 place, vote = came.get(timeout=_LOOK)
             except queue.Empty:
                 continue
+            if isinstance(vote, BaseException):
+                raise vote
             votes[place] = vote
             missing -= 1
         return [
@@ -215,7 +221,7 @@ def _answered(criterion: Criterion, material: Material, means: Means) -> Vote:
         measured = _score(criterion, material, means)
     except NotMeasurableError as error:
         return Vote(judge="", answer=CANNOT_TELL, reason=str(error))
-    except (NoVerdictError, NoAnswerError) as error:
+    except (NoVerdictError, NoAnswerError, PatternTimeoutError) as error:
         return Vote(judge="", answer=NONE, reason=str(error))
     return Vote(judge="", answer=answer_to(criterion, measured.score), reason=measured.reason, score=measured.score)
 

@@ -11,7 +11,7 @@ import msgspec
 from agenteval_cli import schemas, yaml_reader
 from agenteval_cli.criteria import Criterion
 from agenteval_cli.digests import digest
-from agenteval_cli.errors import InvalidFilesError
+from agenteval_cli.errors import InvalidFilesError, UsageError
 from agenteval_cli.judged import kind_of
 from agenteval_cli.material import Material
 from agenteval_cli.metrics.interface import JUDGE
@@ -50,11 +50,17 @@ class Label(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_labels(folder: Path) -> list[Label]:
-    """All labels in the folder, file by file. Raises InvalidFilesError with every problem of every file."""
+    """All labels in the folder, file by file. Raises InvalidFilesError with every problem of every file,
+    UsageError for a file that cannot be read.
+    """
     problems = []
     found: list[Label] = []
-    for path in sorted(folder.rglob("*.yaml")):
-        reading = yaml_reader.read(f"{folder.name}/{path.relative_to(folder)}", path.read_bytes())
+    for path in sorted(path for path in folder.rglob("*.yaml") if not path.is_dir()):
+        name = f"{folder.name}/{path.relative_to(folder)}"
+        try:
+            reading = yaml_reader.read(name, path.read_bytes())
+        except OSError as error:
+            raise UsageError(f"{name} cannot be read: {error.strerror}") from error
         problems += [problem for problem in reading.problems if problem.severity == "error"]
         if reading.document is None:
             continue

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from agenteval_cli.compare import ABSENT, Difference, child, first_difference, kind_of, shown
+from agenteval_cli.mentions import Ambiguous
 from agenteval_cli.patterns import pattern_fault, search
 from agenteval_cli.problems import did_you_mean
 
@@ -109,7 +110,10 @@ def _equals(operand: Any, actual: Any) -> str | None:
 def _not(operand: Any, actual: Any) -> str | None:
     if actual is ABSENT and operator_of(operand) not in ("present", "absent", "any"):
         return f"expected a value other than {shown(operand)}, got nothing"
-    return None if mismatch(operand, actual) else f"expected anything but {shown(operand)}, got {shown(actual)}"
+    found = mismatch(operand, actual)
+    if found is not None and isinstance(found.words, Ambiguous):
+        return f"{found.words}, so that it may be what it must not"
+    return None if found else f"expected anything but {shown(operand)}, got {shown(actual)}"
 
 
 def _any_of(operand: list[Any], actual: Any) -> str | None:
@@ -182,15 +186,17 @@ def _absent(_operand: bool, actual: Any) -> str | None:
 def _money(operand: Any, actual: Any) -> str | None:
     from agenteval_cli.money import mismatch as money_mismatch
 
-    words = money_mismatch(operand, actual)
-    return f"{words}; got {shown(actual)}" if words else None
+    return _with_actual(money_mismatch(operand, actual), actual)
 
 
 def _date(operand: Any, actual: Any) -> str | None:
     from agenteval_cli.dates import mismatch as date_mismatch
 
-    words = date_mismatch(operand, actual)
-    return f"{words}; got {shown(actual)}" if words else None
+    return _with_actual(date_mismatch(operand, actual), actual)
+
+
+def _with_actual(words: str | None, actual: Any) -> str | None:
+    return type(words)(f"{words}; got {shown(actual)}") if words else None
 
 
 def _schema(operand: Any, actual: Any) -> str | None:

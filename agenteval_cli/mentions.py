@@ -13,6 +13,12 @@ WHICH = ("any", "first", "last", "only", "all")
 _SHOWN = 8
 
 
+class Ambiguous(str):
+    """Words that say that nothing is decided: neither that it is what is expected, nor that it is not."""
+
+    __slots__ = ()
+
+
 class Mention(Protocol):
     """A place in a text, with everything that it can mean."""
 
@@ -28,6 +34,8 @@ def judged(
 ) -> str | None:
     """Why the mentions are not what is wanted, or None. `holds` decides on a mention read in one way.
 
+    The words are Ambiguous where it depends on how it is read.
+
     `which` of WHICH says which of several counts; `settle` is how a case says which reading it means.
     """
     if not found:
@@ -40,7 +48,7 @@ def judged(
         return None
     for item, verdict in zip(chosen, verdicts, strict=True):
         if verdict is None and (which == "any" or False not in verdicts):
-            return f"expected {wanted}, and {_shown(item)} is ambiguous; {settle}"
+            return Ambiguous(f"expected {wanted}, and {_shown(item)} is ambiguous; {settle}")
     told = f"the {which} {noun} is" if which in ("first", "last") else "there is" if len(chosen) == 1 else "there are"
     return f"expected {wanted}; {told} {_listed(chosen)}"
 

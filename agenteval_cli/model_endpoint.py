@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -71,9 +72,16 @@ class ModelEndpoint:
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """A vector for each text, in order. Raises NoAnswerError."""
         made = self._called(lambda client: client.embeddings.create(model=self._endpoint.model, input=list(texts)))
-        vectors = [list(item.embedding) for item in sorted(made.data or (), key=lambda item: item.index)]
+        try:
+            vectors = [list(map(float, item.embedding)) for item in sorted(made.data, key=lambda item: item.index)]
+        except (AttributeError, TypeError, ValueError) as error:
+            raise NoAnswerError("the endpoint's embeddings cannot be read") from error
         if len(vectors) != len(texts) or not all(vectors):
             raise NoAnswerError(f"the endpoint gave {len(vectors)} embeddings for {len(texts)} texts")
+        if len({len(vector) for vector in vectors}) > 1 or not all(math.isfinite(x) for each in vectors for x in each):
+            raise NoAnswerError(
+                "the endpoint's embeddings cannot be compared: they are not as many finite numbers each"
+            )
         return vectors
 
     def close(self) -> None:
@@ -88,8 +96,11 @@ class ModelEndpoint:
         if form is not None:
             named = {"name": form.name, "schema": form.schema, "strict": True}
             more["response_format"] = {"type": "json_schema", "json_schema": named}
+        # In the body as they are: the client itself knows only the parameters of one vendor.
         return self._called(
-            lambda client: client.chat.completions.create(model=self._endpoint.model, messages=messages, **more)
+            lambda client: client.chat.completions.create(
+                model=self._endpoint.model, messages=messages, extra_body=more
+            )
         )
 
     def _called(self, call: Any) -> Any:
@@ -110,7 +121,12 @@ class ModelEndpoint:
             ) from error
         except openai.OpenAIError as error:
             raise NoAnswerError(f"the endpoint's answer cannot be read: {error}") from error
-        except ValueError as error:  # JSON that is none, from a server that says it is
+        except (
+            ValueError,
+            TypeError,
+            AttributeError,
+            RecursionError,
+        ) as error:  # the client does not check what it reads
             raise NoAnswerError(f"the endpoint's answer cannot be read: {error}") from error
 
     def _opened(self) -> Any:
@@ -128,21 +144,25 @@ class ModelEndpoint:
             return self._client
 
     def _answer(self, completion: Any) -> Answer:
+        """What came, read as hostile: the client takes JSON of any shape for a completion."""
         choices = getattr(completion, "choices", None)
-        if not choices:
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        message = getattr(choice, "message", None)
+        if message is None:
             raise NoAnswerError("the endpoint's answer has no choices")
-        choice = choices[0]
-        text = choice.message.content or ""
-        if choice.finish_reason == "length":
+        text = getattr(message, "content", None) or ""
+        if not isinstance(text, str):
+            raise NoAnswerError("the endpoint's answer is no text", reply=repr(text)[:2000])
+        if getattr(choice, "finish_reason", None) == "length":
             raise NoAnswerError(f"{self._asked.whose} answer was cut off at max_tokens", reply=text)
-        refusal = getattr(choice.message, "refusal", None)
+        refusal = getattr(message, "refusal", None)
         if refusal:
-            raise NoAnswerError(f"{self._asked.who} refused to answer: {refusal[:300]}", reply=refusal)
-        usage = completion.usage
-        used = (usage.prompt_tokens, usage.completion_tokens) if usage else (None, None)
+            raise NoAnswerError(f"{self._asked.who} refused to answer: {str(refusal)[:300]}", reply=str(refusal))
+        usage, model = getattr(completion, "usage", None), getattr(completion, "model", None)
+        used = (_count(usage, "prompt_tokens"), _count(usage, "completion_tokens"))
         return Answer(
             text=text,
-            model=completion.model,
+            model=model if isinstance(model, str) else None,
             input_tokens=used[0],
             output_tokens=used[1],
             cost=self._cost(*used),
@@ -156,6 +176,11 @@ class ModelEndpoint:
             return None
         total = Decimal(price[0]) * tokens_in + Decimal(price[1]) * tokens_out
         return f"{(total / _MILLION).normalize():f}"
+
+
+def _count(usage: Any, name: str) -> int | None:
+    count = getattr(usage, name, None)
+    return count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None
 
 
 def _ways(wanted: bool) -> tuple[bool, ...]:

@@ -12,11 +12,12 @@ from decimal import Decimal
 from functools import cache
 from types import MappingProxyType
 from typing import Any
+from unicodedata import normalize
 
 import msgspec
 
 from agenteval_cli.mentions import judged
-from agenteval_cli.numerals import exact, plain, readings
+from agenteval_cli.numerals import DASHES, SCALE, SPACES, exact, plain, readings, scale_of
 
 # The codes in use in ISO 4217:2015, amendments to 2025; funds, metals and test codes are left out.
 _CODES = """
@@ -44,7 +45,7 @@ MARKS: Mapping[str, frozenset[str]] = MappingProxyType(
 )
 KEYS = ("amount", "currency", "within", "decimal", "symbols")
 SETTLE = "say what the decimal mark is with decimal: '.' or ','"
-_SPACE = "[ \u00a0\u202f]"
+_SPACE = f"[{SPACES}]"
 _BODY = rf"(?>[0-9]{{1,3}}(?:{_SPACE}[0-9]{{3}})+(?:[.,][0-9]+)?|[0-9]+(?:[.,'’][0-9]+)*)(?![0-9])"
 
 
@@ -133,18 +134,19 @@ def _plainly(operand: Any) -> Wanted:
 def amounts_in(text: str, mark: str | None = None, symbols: Mapping[str, str] | None = None) -> list[Amount]:
     """Every amount in the text, in order. `mark` is the decimal mark, `symbols` has the currencies of signs."""
     marks = {**MARKS, **{sign: frozenset({code}) for sign, code in (symbols or {}).items()}}
+    text = normalize("NFC", text)
     found = (_amount(match, mark, marks) for match in _pattern(tuple(marks)).finditer(text))
     return [amount for amount in found if amount.readings]
 
 
 def amount_of(text: str, mark: str | None = None, symbols: Mapping[str, str] | None = None) -> Amount | None:
     """The text as one amount and nothing else, with a currency or without; None where it is none."""
-    text = text.strip()
+    text = normalize("NFC", text.strip())
     found = amounts_in(text, mark, symbols)
     if len(found) == 1 and found[0].text == text:
         return found[0]
-    bare = re.fullmatch(rf"([-−]?)({_BODY})", text)
-    values = _signed(readings(bare[2], mark), bare[1]) if bare else frozenset()
+    bare = re.fullmatch(rf"([{DASHES}]?)({_BODY})", text)
+    values = _values(bare[2], mark, bare[1]) if bare else frozenset()
     return Amount(text, values) if values else None
 
 
@@ -153,22 +155,26 @@ def _pattern(marks: tuple[str, ...]) -> re.Pattern[str]:
     """A mark and a number, in either order; the longest mark first, so that `US$` is not read as `$`."""
     names = "|".join(re.escape(name) for name in sorted(marks, key=len, reverse=True))
     after = rf"{_SPACE}?(?P<{{}}>{names})(?!\w)"
-    begin = r"(?<!\w)(?<!\w[-−–.,'’/:])"
-    first = rf"(?P<minus>[-−]?)(?P<before>{names}){_SPACE}?(?P<inner>[-−]?)(?P<body>{_BODY})"
-    return re.compile(
-        rf"{begin}(?:{first}(?:{after.format('both')}|(?!\w|[-−–][0-9]))|(?P<sign>[-−]?)(?P<number>{_BODY}){after.format('after')})"
+    begin = rf"(?<!\w)(?<!\w[{DASHES}.,'’/:])"
+    first = (
+        rf"(?P<minus>[{DASHES}]?)(?P<before>{names}){_SPACE}?(?P<inner>[{DASHES}]?)(?P<body>{_BODY})(?P<scale>{SCALE})?"
     )
+    second = rf"(?P<sign>[{DASHES}]?)(?P<number>{_BODY})(?P<times>{SCALE})?{after.format('after')}"
+    return re.compile(rf"{begin}(?:{first}(?:{after.format('both')}|(?!\w|[{DASHES}][0-9]))|{second})")
 
 
 def _amount(match: re.Match[str], mark: str | None, marks: Mapping[str, frozenset[str]]) -> Amount:
     if match["number"]:
-        return Amount(match[0], _signed(readings(match["number"], mark), match["sign"]), marks[match["after"]])
+        return Amount(match[0], _values(match["number"], mark, match["sign"], match["times"]), marks[match["after"]])
     currencies = marks[match["before"]]
     if match["both"]:  # `$5 CAD`: a code says more than the sign before it
         second = marks[match["both"]]
         currencies = currencies & second or (second if match["both"] in CODES else currencies)
-    return Amount(match[0], _signed(readings(match["body"], mark), match["minus"] or match["inner"]), currencies)
+    sign = match["minus"] or match["inner"]
+    return Amount(match[0], _values(match["body"], mark, sign, match["scale"]), currencies)
 
 
-def _signed(values: frozenset[Decimal], sign: str) -> frozenset[Decimal]:
-    return frozenset(-value for value in values) if sign else values
+def _values(body: str, mark: str | None, sign: str, scale: str | None = None) -> frozenset[Decimal]:
+    """What a number with its sign, and with ` million` after it, can mean."""
+    times = -scale_of(scale) if sign else scale_of(scale)
+    return frozenset(value * times for value in readings(body, mark))

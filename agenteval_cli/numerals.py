@@ -7,16 +7,21 @@ A number that is part of a word, a code, a date, a time, a version or a range (`
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 import msgspec
 
-_MINUS = "-−–"
-_GROUPERS = "\u00a0\u202f’'"  # no-break space, narrow no-break space, apostrophes
+DASHES = "-\u2010\u2011\u2012–−－"  # models like to write the hyphen that does not break
+SPACES = " \u00a0\u2007\u2009\u202f"
+_GROUPERS = f"{SPACES[1:]}’'"  # no-break, figure, thin and narrow spaces, apostrophes
+_SCALES: Mapping[str, int] = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+SCALE = rf"[{SPACES}-]?(?:{'|'.join(_SCALES)})(?!\w)"  # `5 million` is never 5
 _BODY = rf"(?>[0-9]+(?:[.,{_GROUPERS}][0-9]+)*)"
 _NUMERAL = re.compile(
-    rf"(?<!\w)(?<!\w[-−–/:.,'’])(?P<sign>[-+−–])?(?P<body>{_BODY}|[.,][0-9]+)"
-    r"(?P<power>[eE][-+]?[0-9]{1,3})?(?P<percent>[ \u00a0\u202f]?%)?(?!\w)(?![-−–/:.,'’]\w)(?!%)"
+    rf"(?<!\w)(?<!\w[{DASHES}/:.,'’])(?P<sign>[{DASHES}+])?(?P<body>{_BODY}|[.,][0-9]+)"
+    rf"(?:(?P<power>[eE][-+]?[0-9]{{1,3}})|(?P<scale>{SCALE}))?(?P<percent>[{SPACES}]?%)?"
+    rf"(?!\w)(?![{DASHES}/:.,'’]\w)(?!%)"
 )
 
 
@@ -38,13 +43,19 @@ def numerals_in(text: str, mark: str | None = None) -> list[Numeral]:
     """Every number in the text, in order. `mark` is the decimal mark, `.` or `,`, where the case says it."""
     found = []
     for match in _NUMERAL.finditer(text):
-        sign = "-" if match["sign"] and match["sign"] in _MINUS else ""
+        sign = "-" if match["sign"] and match["sign"] in DASHES else ""
         values = readings(match["body"], mark, dot_is_decimal=True)
         if values:
             power = match["power"] or ""
-            signed = frozenset(Decimal(f"{sign}{value}{power}") for value in values)
+            times = scale_of(match["scale"])
+            signed = frozenset(Decimal(f"{sign}{value * times:f}{power}") for value in values)
             found.append(Numeral(match[0], match.start(), match.end(), signed, match["percent"] is not None))
     return found
+
+
+def scale_of(written: str | None) -> int:
+    """What ` million` after a number multiplies it by; 1 where nothing stands there."""
+    return _SCALES[written.lstrip(f"{SPACES}-")] if written else 1
 
 
 def readings(body: str, mark: str | None = None, *, dot_is_decimal: bool = False) -> frozenset[Decimal]:
@@ -73,10 +84,20 @@ def _read(body: str, mark: str) -> frozenset[Decimal]:
         return frozenset()
     if separator in whole:
         head, *groups = whole.split(separator)
-        if not 1 <= len(head) <= 3 or head == "0" or any(len(group) != 3 for group in groups):
+        if not 1 <= len(head) <= 3 or head == "0" or not (_by_threes(groups) or _by_twos(head, groups)):
             return frozenset()
     digits = whole.replace(separator, "") or "0"
     return frozenset({Decimal(f"{digits}.{fraction}" if found else digits)})
+
+
+def _by_threes(groups: Sequence[str]) -> bool:
+    return all(len(group) == 3 for group in groups)
+
+
+def _by_twos(head: str, groups: Sequence[str]) -> bool:
+    """Grouped as in India: `1,00,000`, the last three digits and pairs before them."""
+    *pairs, last = groups
+    return len(head) <= 2 and bool(pairs) and len(last) == 3 and all(len(pair) == 2 for pair in pairs)
 
 
 def _without_groupers(body: str) -> str:

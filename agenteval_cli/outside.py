@@ -74,20 +74,31 @@ def finding_of(ended: Ended, limit: float, expected: Any, *, must_say: bool) -> 
         return Finding(ERROR, f"the check's program {how}{_last_words(ended)}", expected)
     said = _said(ended, expected)
     if code == 0:
-        silent = Finding(ERROR, f"it gave no verdict{_last_words(ended)}", expected) if must_say else OK
-        return said or silent
+        return said or _silent(ended, expected, must_say=must_say)
     result = NO_EVIDENCE if code == CANNOT_TELL else FAILED
     if said is not None and said.result != PASSED:
         return said if code != CANNOT_TELL else msgspec.structs.replace(said, result=result)
     return Finding(result, f"the check's program exited with {code}{_last_words(ended)}", expected)
 
 
+def _silent(ended: Ended, expected: Any, *, must_say: bool) -> Finding:
+    """An exit code of 0 without a verdict. One that was printed and could not be read may have said anything."""
+    if must_say:
+        return Finding(ERROR, f"it gave no verdict{_last_words(ended)}", expected)
+    if b'"result"' not in ended.stdout:
+        return OK
+    words = "its verdict cannot be read; print one JSON object and nothing else, and logs on stderr"
+    return Finding(ERROR, f"{words}{_last_words(ended)}", expected)
+
+
 def _said(ended: Ended, expected: Any) -> Finding | None:
-    """The verdict that was printed, if one was: all of stdout is a JSON object with a `result`."""
+    """The verdict that was printed, if one was: all of stdout is a JSON object with a `result`, or true or false."""
     try:
-        verdict = json.loads(ended.stdout)
+        verdict = json.loads(ended.stdout, object_pairs_hook=_once)
     except (ValueError, RecursionError):
         return None
+    if isinstance(verdict, bool):
+        return Finding(_RESULTS[verdict], "", expected)
     if not isinstance(verdict, dict) or "result" not in verdict:
         return None
     result = verdict["result"]
@@ -101,6 +112,13 @@ def _said(ended: Ended, expected: Any) -> Finding | None:
         verdict.get("expected", expected),
         verdict.get("actual"),
     )
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is given twice")
+    return found
 
 
 def _last_words(ended: Ended) -> str:

@@ -12,7 +12,7 @@ FLAGS = MappingProxyType({"ignore_case": "if", "multiline": "m", "dotall": "s", 
 
 
 class PatternTimeoutError(Exception):
-    """A pattern that could not be decided in time. The check that holds it is an error, not a verdict."""
+    """A pattern that could not be decided in time, or in the memory there is. Its check is an error, not a verdict."""
 
 
 def search(pattern: str, text: str) -> tuple[int, int] | None:
@@ -30,8 +30,8 @@ def spans(pattern: str, text: str, *, full: bool = False) -> Iterator[tuple[int,
             return
         for found in compiled.finditer(text, timeout=SECONDS):
             yield found.span()
-    except TimeoutError as error:
-        raise PatternTimeoutError(f"/{pattern}/ took more than {SECONDS:g} s on {len(text):,} characters") from error
+    except (TimeoutError, MemoryError, RecursionError) as error:
+        raise _undecided(pattern, text, error) from error
 
 
 def groups(pattern: str, text: str) -> Iterator[str]:
@@ -40,8 +40,14 @@ def groups(pattern: str, text: str) -> Iterator[str]:
     try:
         for found in compiled.finditer(text, timeout=SECONDS):
             yield found[1] or "" if compiled.groups else found[0]
-    except TimeoutError as error:
-        raise PatternTimeoutError(f"/{pattern}/ took more than {SECONDS:g} s on {len(text):,} characters") from error
+    except (TimeoutError, MemoryError, RecursionError) as error:
+        raise _undecided(pattern, text, error) from error
+
+
+def _undecided(pattern: str, text: str, error: BaseException) -> PatternTimeoutError:
+    """A pattern that calls itself, `(?R)`, may need all memory rather than much time."""
+    most = f"{SECONDS:g} s" if isinstance(error, TimeoutError) else "the memory there is"
+    return PatternTimeoutError(f"/{pattern}/ took more than {most} on {len(text):,} characters")
 
 
 def with_flags(pattern: str, flags: Iterable[str]) -> str:
@@ -58,6 +64,8 @@ def pattern_fault(pattern: str) -> str | None:
         regex.compile(pattern)
     except regex.error as error:
         return f"/{pattern}/ is not a pattern: {_words(error)}"
+    except (RecursionError, OverflowError, MemoryError) as error:
+        return f"{pattern[:80]!r} is no pattern that can be used: {error or 'it is too large'}"
     return None
 
 

@@ -31,8 +31,8 @@ def levenshtein(expected: str, actual: str) -> float:
 def token_f1(expected: str, actual: str) -> float:
     """Shared words, each as often as both have it, without the articles a, an and the."""
     want, got = (Counter(word for word in _words(text) if word not in _ARTICLES) for text in (expected, actual))
-    if not want or not got:
-        return float(want == got)
+    if not want and not got:  # nothing but signs, as 👍 and 👎: they are alike where they are the same
+        return _same(expected, actual)
     return _f1((want & got).total(), want.total(), got.total())
 
 
@@ -41,6 +41,8 @@ def rouge_l(expected: str, actual: str) -> float:
     from rapidfuzz.distance import LCSseq
 
     want, got = _words(expected), _words(actual)
+    if not want and not got:
+        return _same(expected, actual)
     return _f1(LCSseq.similarity(want, got), len(want), len(got))
 
 
@@ -67,8 +69,21 @@ MEASURES: Mapping[str, Callable[[str, str], float]] = MappingProxyType(
 )
 
 
+def _same(expected: str, actual: str) -> float:
+    return float(expected.casefold().split() == actual.casefold().split())
+
+
 def _words(text: str) -> list[str]:
-    return re.findall(r"[^\W_]+", text.casefold())
+    text = text.casefold()
+    return re.findall(r"[a-z0-9]+", text) if text.isascii() else _words_of_any_script(text)
+
+
+def _words_of_any_script(text: str) -> list[str]:
+    """With the marks that belong to letters: most of the vowels of Hindi and Thai are such."""
+    import regex
+
+    found: list[str] = regex.findall(r"[\p{L}\p{N}][\p{L}\p{N}\p{M}]*", text)
+    return found
 
 
 def _signs(text: str) -> list[str]:

@@ -550,6 +550,14 @@ def test_broken_labels_are_said_where_they_are(text: str, words: str, court: Rep
 # ---- labels from a run
 
 
+def test_a_labels_file_that_cannot_be_read_is_named(court: Repo) -> None:
+    court.write("labels/more.yaml/a.txt", "a folder with an odd name")
+    (court.root / "labels" / "gone.yaml").symlink_to("nowhere")
+    done = court.run("calibrate")
+    assert done.code == 2, done
+    assert "labels/gone.yaml cannot be read: No such file or directory" in done.err
+
+
 def test_labels_are_made_with_one_keypress_each(court: Repo) -> None:
     court.case(
         "second",

@@ -224,6 +224,25 @@ def test_an_answer_nested_too_deeply_to_read_fails_and_breaks_nothing(kind: str,
     assert found.message.startswith("the answer is not JSON: ")
 
 
+@pytest.mark.parametrize("length", [400, 900, 2000])
+def test_two_deep_values_in_an_answer_are_told_apart_or_are_an_error_of_the_check(length: int) -> None:
+    deep = ['{"a":' * length + number + "}" * length for number in "12"]
+    found = result("is_json", "object", f"One: {deep[0]}\nTwo: {deep[1]}\n", json="only")
+    assert found.result in ("failed", "error")
+
+
+@pytest.mark.parametrize("output", ["\u200b\ufeff", "\x00", "\u2066\u2069 "])
+def test_an_answer_that_nobody_can_see_is_empty(output: str) -> None:
+    assert result("not_empty", expected=True, output=output).result == "failed"
+    assert result("not_empty", expected=True, output=output + "🫨").result == "passed"
+
+
+def test_a_pattern_that_calls_itself_without_end_is_an_error_of_its_check() -> None:
+    found = result("regex", "(?R)", "Yes.")
+    assert found.result == "error"
+    assert "took more than" in found.message
+
+
 def test_a_path_that_descends_a_deep_answer_is_decided_or_an_error() -> None:
     deep = "[" * 150 + '{"id": 1}' + "]" * 150
     assert result("field", {"path": "$..id", "equals": 1}, deep).result in ("passed", "error")

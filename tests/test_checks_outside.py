@@ -48,6 +48,17 @@ def leaves(transcript):
     import os
     os._exit(0)
 
+def loops(transcript):
+    found = []
+    found.append(found)
+    return {"result": "passed", "actual": found}
+
+def breaks_in_words(transcript):
+    class Mute(Exception):
+        def __str__(self):
+            raise ValueError
+    raise Mute
+
 def exits(transcript):
     sys.exit(1)
 
@@ -94,6 +105,8 @@ def finding(check: dict[str, Any], processes: Processes, root: Path, output: str
         ("rules:forgets", "", "error", "the function returned None; return True or False"),
         ("rules:breaks", "", "error", "rules:breaks: KeyError: 'nothing'"),
         ("rules:leaves", "", "error", "it gave no verdict"),
+        ("rules:loops", "", "error", "rules:loops: its verdict is no JSON: Circular reference"),
+        ("rules:breaks_in_words", "", "error", "rules:breaks_in_words: Mute: it has no words"),
         ("rules:exits", "", "failed", "the check's program exited with 1"),
         ("rules:nowhere", "", "error", "AttributeError"),
         ("nowhere:rule", "", "error", "ModuleNotFoundError: No module named 'nowhere'"),
@@ -131,6 +144,10 @@ def test_a_function_gets_what_the_case_gives_it(processes: Processes, root: Path
         ("""echo '{"result": "passed"}'; exit 3""", "failed", "exited with 3"),
         ("""echo '{"result": "failed", "message": "too rude"}'; exit 3""", "failed", "too rude"),
         ("""echo '{"score": 1}'""", "passed", ""),
+        ("echo false", "failed", ""),
+        ("""echo checking; echo '{"result": "failed"}'""", "error", "its verdict cannot be read"),
+        ("""echo '{"result": "failed", "result": "passed"}'""", "error", "its verdict cannot be read"),
+        ("""echo '{"result": "failed",'""", "error", "its verdict cannot be read"),
     ],
 )
 def test_a_program_decides_by_its_words_or_its_exit_code(

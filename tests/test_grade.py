@@ -482,6 +482,13 @@ def test_equal_questions_are_attempts_of_one_case(empty: Repo) -> None:
     assert [(item["passed"], item["planned"]) for item in facts["cases"]] == [(1, 2)]
 
 
+def test_a_misspelt_metric_is_no_sentence_to_judge_by(repo: Repo) -> None:
+    repo.write("answers.jsonl", '{"input": "Hi", "actualOutput": "Hello"}\n')
+    done = repo.run("grade", "--dataset", "answers.jsonl", "--criterion", "faithfulnes")
+    assert done.code == 2
+    assert "--criterion faithfulnes: no metric has this name; did you mean 'faithfulness'?" in done.err
+
+
 def test_a_dataset_can_be_judged_by_a_sentence_or_a_metric(repo: Repo) -> None:
     judged_by(repo, LAST_WORD)
     record = {"input": "Say hello", "actualOutput": "hello"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
 from pathlib import Path
@@ -30,6 +31,7 @@ from judge_programs import (
 
 from agenteval_cli import schemas
 from agenteval_cli.endings import Answered, Facts
+from agenteval_cli.judge_config import Endpoint
 from agenteval_cli.process import Cancel
 from agenteval_cli.transcript import Transcript
 
@@ -488,6 +490,13 @@ def test_one_question_without_a_verdict_leaves_the_metric_without_one(tmp_path: 
         (completion("", finish_reason="length"), "cut off"),
         (completion("", message={"refusal": "I cannot judge that."}), "refused"),
         (completion(FORGED), "nonce"),
+        ({"choices": "yes"}, "no choices"),
+        ({"choices": [None]}, "no choices"),
+        ({"choices": [{"message": None}]}, "no choices"),
+        (completion(None, message={"content": [{"type": "text", "text": "yes"}]}), "no text"),
+        (completion(None, message={"content": 5}), "no text"),
+        (completion(None, message={"refusal": 5}), "refused"),
+        ((200, "[" * 100_000, {}), "cannot be read"),
     ],
 )
 def test_what_goes_wrong_at_an_endpoint_is_no_verdict(reply: Any, words: str, tmp_path: Path) -> None:
@@ -495,6 +504,58 @@ def test_what_goes_wrong_at_an_endpoint_is_no_verdict(reply: Any, words: str, tm
         found = only(judged(judges, CRITERION))
     assert found.answer == "none"
     assert words in found.reason
+
+
+@pytest.mark.parametrize("usage", ["many", [1], {}, {"prompt_tokens": 7.5, "completion_tokens": -1}])
+def test_usage_in_another_form_is_unknown(usage: Any, tmp_path: Path) -> None:
+    def reply(request: dict[str, Any]) -> Any:
+        return verdict(request, usage=usage, model={"name": "m"})
+
+    with Api(reply) as api, opened(endpoint(api.url, price=("1", "2")), tmp_path) as judges:
+        found = only(judged(judges, CRITERION))
+    call = found.votes[0].calls[0]
+    assert found.answer == "yes"
+    assert (call.cost, call.output_tokens) == (None, None)
+
+
+def test_parameters_that_the_client_does_not_know_go_into_the_request(tmp_path: Path) -> None:
+    with Api(verdict) as api, opened(endpoint(api.url, parameters={"top_k": 40, "seed": 7}), tmp_path) as judges:
+        assert only(judged(judges, CRITERION)).answer == "yes"
+    assert (api.requests[0]["top_k"], api.requests[0]["seed"], api.requests[0]["temperature"]) == (40, 7, 0)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        [{"index": 0, "embedding": [float("nan"), 1.0]}, {"index": 1, "embedding": [1.0, 1.0]}],
+        [{"index": 0, "embedding": [1.0]}, {"index": 1, "embedding": [1.0, 1.0]}],
+        [{"embedding": [1.0]}, {"embedding": [1.0]}],
+        [{"index": 0, "embedding": ["x"]}, {"index": 1, "embedding": [1.0]}],
+        [None, None],
+    ],
+)
+def test_embeddings_that_cannot_be_compared_are_no_score(data: Any, tmp_path: Path) -> None:
+    metric = [{"metric": "semantic_similarity", "threshold": 0.5}]
+    with Api(lambda _: {"object": "list", "data": data}) as api:
+        at = Endpoint(base_url=api.url, model="embedder")
+        with opened({}, tmp_path, embeddings=at) as judges:
+            found = only(judged(judges, metric, expected_output="No."))
+    assert found.answer == "none"
+    assert "embeddings" in found.reason or "cannot be read" in found.reason
+
+
+def test_half_a_letter_in_a_verdict_is_written_down_as_a_mark(repo: Repo) -> None:
+    program = HEAD + """print('{"nonce": "%s", "reason": "so \\\\ud800", "answer": "yes"}' % q["nonce"])"""
+    repo.write("judge.py", program)
+    repo.case(
+        "says-hello", "schema: 1\nid: {id}\ntier: smoke\ninput: hello\ncriteria: [{text: It is kind., gate: true}]\n"
+    )
+    text = (repo.root / "agenteval.yaml").read_text(encoding="utf-8")
+    repo.write("agenteval.yaml", f"{text}judges: {{default: {{command: [{sys.executable}, judge.py]}}}}\n")
+    done = repo.run("run")
+    assert done.code == 0, done
+    (attempt,) = repo.attempts()
+    assert attempt["judgements"][0]["votes"][0]["reason"] == "so \ufffd"
 
 
 def test_rate_limits_and_server_errors_are_waited_out(tmp_path: Path) -> None:

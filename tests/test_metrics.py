@@ -307,9 +307,21 @@ def test_similarity_is_the_cosine(one: list[float], other: list[float], score: f
     assert embedded(one, other).score == pytest.approx(score)
 
 
-def test_a_vector_without_length_is_no_score() -> None:
+@pytest.mark.parametrize("vector", [[0.0, 0.0], [1e300, 1e300], [math.nan, 1.0], [math.inf, 1.0]])
+def test_a_vector_without_length_is_no_score(vector: list[float]) -> None:
     with pytest.raises(NotMeasurableError):
-        embedded([0.0, 0.0], [1.0, 0.0])
+        embedded(vector, vector)
+
+
+def test_a_pattern_that_cannot_be_decided_leaves_a_metric_without_a_score(tmp_path: Path) -> None:
+    keys = {
+        "trajectory": {"required": [{"tool": "get", "arguments": {"id": {"regex": "(a|aa)+$"}}}]},
+        "transcript": {"tool_calls": (call("get", id="a" * 40 + "!"),)},
+    }
+    with opened({}, tmp_path) as judges:
+        (found,) = judged(judges, [{"metric": "tool_arguments"}], **keys)
+    assert found.answer == "none"
+    assert "took more than 1 s" in found.reason
 
 
 def test_embeddings_come_from_their_endpoint_in_order(tmp_path: Path) -> None:

@@ -9,11 +9,16 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from agenteval_cli.case import OutcomeCheck
 from agenteval_cli.finding import FAILED, Finding
+from agenteval_cli.mentions import Ambiguous
 from agenteval_cli.transcript import REPLACEMENT, Transcript, without_escapes
 
+_CARRIED = re.compile(r"\x1b[]PX^_]([^\x07\x1b]+)")
+_LOOKED_FOR = ("contains", "contains_any", "contains_all", "in_order", "not_contains", "starts_with", "ends_with")
 FOLDS = ("quotes", "dashes", "spaces")
 NORMAL_FORMS = ("NFC", "NFKC", "none")
 _QUOTES = {**dict.fromkeys("‘’‚‛′ʼ＇", "'"), **dict.fromkeys("“”„‟″«»＂", '"')}
@@ -32,9 +37,20 @@ def answer_text(transcript: Transcript) -> str | None:
     return without_escapes(output) if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
 
 
+def hidden_texts(transcript: Transcript) -> list[str]:
+    """The texts in terminal sequences that carry some, as titles and links: they were said as well."""
+    output = transcript.output
+    return _CARRIED.findall(output) if isinstance(output, str) and "\x1b" in output else []
+
+
 def no_answer(check: OutcomeCheck, words: str = "there is no answer") -> Finding:
     """The failure of a check that has nothing to look at."""
     return Finding(FAILED, words, check.expected, None, missing=True)
+
+
+def not_meant(words: str, check: OutcomeCheck, answer: str) -> Finding:
+    """The failure of a check whose mentions are not what it expects; what is ambiguous shows nothing."""
+    return Finding(FAILED, str(words), check.expected, excerpt(answer), missing=isinstance(words, Ambiguous))
 
 
 def in_form(text: str, check: OutcomeCheck) -> str:
@@ -43,8 +59,7 @@ def in_form(text: str, check: OutcomeCheck) -> str:
         if not check.ignore_case and not check.ignore_space:
             return text
     else:
-        for name in check.fold:
-            text = _folded(text, name)
+        text = folded(text, check.fold)
         if check.normal_form == "NFKC":
             text = unicodedata.normalize("NFKC", text)
         elif check.normal_form != "none":
@@ -54,10 +69,21 @@ def in_form(text: str, check: OutcomeCheck) -> str:
     return " ".join(text.split()) if check.ignore_space else text
 
 
-def _folded(text: str, name: str) -> str:
-    """The text with typographic signs of one sort as their plain forms."""
-    plain = _PLAIN[name]
-    return re.sub(f"[{''.join(plain)}]", lambda sign: plain[sign[0]], text)
+def folded(text: str, folds: Iterable[str]) -> str:
+    """The text with typographic signs of these sorts, of FOLDS, as their plain forms."""
+    for name in folds:
+        plain = _PLAIN[name]
+        text = text.translate({ord(sign): to for sign, to in plain.items()})
+    return text
+
+
+def blank_faults(item: Mapping[str, Any]) -> Iterator[tuple[tuple[str], str]]:
+    """What is wrong with texts to look for that `ignore_space` leaves nothing of: every answer has them."""
+    if item.get("ignore_space"):
+        name = next(key for key in item if key in _LOOKED_FOR)
+        for text in expected_texts(item[name]):
+            if not text.strip():
+                yield (name,), f"{text!r} is white space only, of which ignore_space leaves nothing to look for"
 
 
 def holds(needle: str, answer: str, transcript: Transcript) -> bool:

@@ -16,9 +16,13 @@ from agenteval_cli.patterns import groups, pattern_fault
 FORMS = ("numbers", "urls", "quotes")
 SOURCES = ("retrieval_context", "context")
 _KEYS = ("forms", "pattern", "in", "at_least")
-_NUMBERS = re.compile(r"(?<!\w)[\[【]\^?([0-9]{1,3}(?:\s*[,;–-]\s*[0-9]{1,3})*)[\]】](?!\()")
+_NUMBERS = re.compile(r"[\[【]\^?([0-9]{1,3}(?:\s*[,;–-]\s*[0-9]{1,3})*)[\]】](?!\()")
+_CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
+_INDEX = re.compile(r"(?<=\w)\[")
 _URL = re.compile(r"https?://[^\s<>\"'\])}】]+")
 _QUOTE = re.compile(r"\"([^\"\n]{15,2000})\"")
+_ENDS_NAME = r"(?![\w/-])"
+_ENDS_URL = r"(?![\w/&=#%~+@-]|[.,;:!?]+[\w/&=#%~+@-])"  # `https://a.org/x` is not `https://a.org/x.pdf`
 _SHOWN = 5
 
 
@@ -64,7 +68,7 @@ def _cited(
             yield f"[{number}]", 1 <= number <= len(documents)
     if "urls" in forms:
         for url in (found.rstrip(".,;:!?") for found in _URL.findall(answer)):
-            yield url, any(_stands_alone(url, document) for document in documents)
+            yield url, any(_stands_alone(url, document, _ENDS_URL) for document in documents)
     if "quotes" in forms:
         plain = [_plain(document, check) for document in documents]
         for quote in _QUOTE.findall(_plain(answer, check)):
@@ -75,8 +79,8 @@ def _cited(
 
 
 def _numbers(answer: str) -> Iterator[int]:
-    """`[1]`, `[1, 2]`, `[1-3]`, `[^1]` and `【1】`, each number once for each time it stands there."""
-    for match in _NUMBERS.finditer(answer):
+    """`[1]`, `[1, 2]`, `[1-3]`, `[^1]` and `【1】`, each time it stands there; `items[1]` in code is none."""
+    for match in _NUMBERS.finditer(_CODE.sub(lambda code: _INDEX.sub("(", code[0]), answer)):
         for part in re.split(r"[,;]", match[1]):
             first, *last = (int(number) for number in re.split(r"[–-]", part))
             yield from range(first, (last[-1] if last else first) + 1)
@@ -89,9 +93,9 @@ def _plain(text: str, check: OutcomeCheck) -> str:
     return in_form(text, replace(check, fold=FOLDS, ignore_space=True, ignore_case=True))
 
 
-def _stands_alone(name: str, document: str) -> bool:
+def _stands_alone(name: str, document: str, end: str = _ENDS_NAME) -> bool:
     """Whether the document has the name, and not as a part of a longer one."""
-    return bool(name) and re.search(rf"(?<![\w/-]){re.escape(name)}(?![\w/-])", document) is not None
+    return bool(name) and re.search(rf"(?<![\w/-]){re.escape(name)}{end}", document) is not None
 
 
 def _faults(item: Mapping[str, Any]) -> Faults:

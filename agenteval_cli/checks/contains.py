@@ -8,8 +8,10 @@ from agenteval_cli.case import OutcomeCheck
 from agenteval_cli.checks.answer import (
     FOLDS,
     answer_text,
+    blank_faults,
     excerpt,
     expected_texts,
+    hidden_texts,
     holds,
     in_form,
     is_damaged,
@@ -69,7 +71,7 @@ def not_contains(check: OutcomeCheck, evidence: Evidence) -> Finding:
     answer = answer_text(evidence.transcript)
     if answer is None:
         return no_answer(check, _NOTHING)
-    found, _ = _split(check, answer, evidence.transcript)
+    found, _ = _split(check, "\n".join((answer, *hidden_texts(evidence.transcript))), evidence.transcript)
     if not found:
         return OK
     return Finding(FAILED, f"the answer contains {' and '.join(map(shown, found))}", check.expected, excerpt(answer))
@@ -116,9 +118,11 @@ _LOOSER = {
 }
 
 KINDS = {
-    "contains": Kind(contains, "the answer contains the text; of several, all", TEXT_OPTIONS),
-    "contains_any": Kind(contains_any, "the answer contains at least one of the texts", TEXT_OPTIONS),
-    "contains_all": Kind(contains, "the answer contains every one of the texts", TEXT_OPTIONS),
-    "in_order": Kind(in_order, "the answer contains all the texts, each after the one before", TEXT_OPTIONS),
-    "not_contains": Kind(not_contains, "the answer contains none of the texts", TEXT_OPTIONS),
+    "contains": Kind(contains, "the answer contains the text; of several, all", TEXT_OPTIONS, blank_faults),
+    "contains_any": Kind(contains_any, "the answer contains at least one of the texts", TEXT_OPTIONS, blank_faults),
+    "contains_all": Kind(contains, "the answer contains every one of the texts", TEXT_OPTIONS, blank_faults),
+    "in_order": Kind(
+        in_order, "the answer contains all the texts, each after the one before", TEXT_OPTIONS, blank_faults
+    ),
+    "not_contains": Kind(not_contains, "the answer contains none of the texts", TEXT_OPTIONS, blank_faults),
 }

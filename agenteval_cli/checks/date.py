@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from agenteval_cli import dates
 from agenteval_cli.case import OutcomeCheck
-from agenteval_cli.checks.answer import answer_text, excerpt, no_answer
+from agenteval_cli.checks.answer import answer_text, no_answer, not_meant
 from agenteval_cli.checks.interface import Evidence, Kind
 from agenteval_cli.checks.money import apart, faults_of
-from agenteval_cli.finding import FAILED, OK, Finding
+from agenteval_cli.finding import OK, Finding
 from agenteval_cli.mentions import judged
 
 
@@ -26,7 +26,7 @@ def date(check: OutcomeCheck, evidence: Evidence) -> Finding:
         wanted=str(want),
         settle=dates.SETTLE,
     )
-    return Finding(FAILED, words, check.expected, excerpt(answer)) if words else OK
+    return not_meant(words, check, answer) if words else OK
 
 
 KINDS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from agenteval_cli.case import OutcomeCheck
-from agenteval_cli.checks.answer import answer_text, expected_texts, in_form, is_damaged, no_answer
+from agenteval_cli.checks.answer import answer_text, blank_faults, expected_texts, in_form, is_damaged, no_answer
 from agenteval_cli.checks.interface import TEXT_OPTIONS, Evidence, Kind
 from agenteval_cli.compare import shown
 from agenteval_cli.finding import FAILED, OK, Finding
@@ -40,6 +40,10 @@ def _at_an_end(
 
 
 KINDS = {
-    "starts_with": Kind(starts_with, "the answer begins with the text; of several, with one of them", TEXT_OPTIONS),
-    "ends_with": Kind(ends_with, "the answer ends with the text; of several, with one of them", TEXT_OPTIONS),
+    "starts_with": Kind(
+        starts_with, "the answer begins with the text; of several, with one of them", TEXT_OPTIONS, blank_faults
+    ),
+    "ends_with": Kind(
+        ends_with, "the answer ends with the text; of several, with one of them", TEXT_OPTIONS, blank_faults
+    ),
 }

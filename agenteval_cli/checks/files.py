@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from unicodedata import normalize
 
 from agenteval_cli import matchers
 from agenteval_cli.case import OutcomeCheck
@@ -18,7 +19,7 @@ def files(check: OutcomeCheck, evidence: Evidence) -> Finding:
     listing = evidence.transcript.files
     if listing is None:
         return Finding(NO_EVIDENCE, "nothing tells which files the attempt left", check.expected)
-    by_path = {fact.path: fact for fact in listing}
+    by_path = {normalize("NFC", fact.path): fact for fact in listing}
     unsure: Finding | None = None
     for path, wanted in check.expected.items():
         finding = _of_file(path, wanted, by_path)
@@ -29,7 +30,10 @@ def files(check: OutcomeCheck, evidence: Evidence) -> Finding:
 
 
 def _of_file(path: str, wanted: Any, by_path: Mapping[str, FileFact]) -> Finding:
-    fact = by_path.get(path)
+    fact = by_path.get(normalize("NFC", path))
+    inside = None if fact else next((each for each in by_path if each.startswith(f"{normalize('NFC', path)}/")), None)
+    if inside is not None:
+        return Finding(FAILED, f"{path} is a folder; it has {inside}", wanted, None)
     if wanted is False:
         return OK if fact is None else Finding(FAILED, f"{path} is there, with {fact.size:,} bytes", wanted, fact.size)
     if fact is None:
@@ -67,7 +71,7 @@ def _there_are(by_path: Mapping[str, FileFact]) -> str:
 
 def _faults(item: Mapping[str, Any]) -> Faults:
     for path, wanted in item["files"].items():
-        if path.startswith("/") or ".." in path.split("/") or path != path.strip("/"):
+        if not {"", ".", ".."}.isdisjoint(path.split("/")):
             yield ("files", path), f"'{path}' is not a path from the attempt's folder, as out/report.json"
         for key, matcher in wanted.items() if isinstance(wanted, Mapping) else ():
             yield from matchers.faults(matcher, ("files", path, key))

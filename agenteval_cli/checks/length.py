@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from unicodedata import category
 
 from agenteval_cli import matchers
 from agenteval_cli.case import OutcomeCheck
@@ -30,14 +31,19 @@ def length(check: OutcomeCheck, evidence: Evidence) -> Finding:
 
 
 def not_empty(check: OutcomeCheck, evidence: Evidence) -> Finding:
-    """There is an answer that is not empty: neither white space only, nor an empty list or mapping."""
+    """There is an answer that is not empty: not of invisible signs only, nor an empty list or mapping."""
     output = evidence.transcript.output
     if output is None:
         return no_answer(check)
     text = answer_text(evidence.transcript) if isinstance(output, str) else output
-    if text in ("", [], {}) or (isinstance(text, str) and not text.strip()):
+    if text in ("", [], {}) or (isinstance(text, str) and not _is_seen(text)):
         return Finding(FAILED, f"the answer is empty: {excerpt(shown(output))}", check.expected, output)
     return OK
+
+
+def _is_seen(text: str) -> bool:
+    """Whether there is more than white space, control characters and signs without a width."""
+    return any(not char.isspace() and category(char) not in ("Cc", "Cf") for char in text)
 
 
 def _faults(item: Mapping[str, Any]) -> Faults:

@@ -7,10 +7,10 @@ from typing import Any
 
 from agenteval_cli import money as amounts
 from agenteval_cli.case import OutcomeCheck
-from agenteval_cli.checks.answer import answer_text, excerpt, no_answer
+from agenteval_cli.checks.answer import answer_text, no_answer, not_meant
 from agenteval_cli.checks.interface import Evidence, Faults, Kind
 from agenteval_cli.compare import shown
-from agenteval_cli.finding import FAILED, OK, Finding
+from agenteval_cli.finding import OK, Finding
 from agenteval_cli.mentions import WHICH, judged
 
 
@@ -29,7 +29,7 @@ def money(check: OutcomeCheck, evidence: Evidence) -> Finding:
         wanted=str(want),
         settle=amounts.SETTLE,
     )
-    return Finding(FAILED, words, check.expected, excerpt(answer)) if words else OK
+    return not_meant(words, check, answer) if words else OK
 
 
 def apart(expected: Any) -> tuple[Any, str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from re import escape
 from typing import Any
 from unicodedata import normalize
 
 from agenteval_cli.case import OutcomeCheck
-from agenteval_cli.checks.answer import answer_text, excerpt, in_form, is_damaged, no_answer
+from agenteval_cli.checks.answer import answer_text, excerpt, folded, hidden_texts, in_form, is_damaged, no_answer
 from agenteval_cli.checks.interface import Evidence, Faults, Kind
 from agenteval_cli.compare import shown
 from agenteval_cli.finding import FAILED, OK, Finding
@@ -37,12 +38,14 @@ def not_regex(check: OutcomeCheck, evidence: Evidence) -> Finding:
     answer = answer_text(evidence.transcript)
     if answer is None:
         return no_answer(check, _NOTHING)
-    text = _text(answer, check)
-    span = next(spans(_pattern(check), text, full=check.full), None)
-    if span is None:
-        return OK
-    words = f"/{check.expected}/ matches {shown(text[slice(*span)])} at character {span[0] + 1} of the answer"
-    return Finding(FAILED, words, check.expected, excerpt(answer))
+    for part in (answer, *hidden_texts(evidence.transcript)):
+        text = _text(part, check)
+        span = next(spans(_pattern(check), text, full=check.full), None)
+        if span is not None:
+            place = "the answer" if part is answer else "a terminal sequence in the answer"
+            words = f"/{check.expected}/ matches {shown(text[slice(*span)])} at character {span[0] + 1} of {place}"
+            return Finding(FAILED, words, check.expected, excerpt(answer))
+    return OK
 
 
 def _text(answer: str, check: OutcomeCheck) -> str:
@@ -56,14 +59,27 @@ def _text(answer: str, check: OutcomeCheck) -> str:
 
 def _pattern(check: OutcomeCheck) -> str:
     """The pattern in the answer's normal form, its flags in front of it."""
-    return _written(check.expected, check.normal_form, check.flags, ignore_case=check.ignore_case)
+    return _written(check.expected, check.normal_form, check.fold, check.flags, ignore_case=check.ignore_case)
 
 
 @lru_cache(maxsize=512)
-def _written(text: str, form: Any, flags: tuple[str, ...], *, ignore_case: bool) -> str:
+def _written(text: str, form: Any, folds: tuple[str, ...], flags: tuple[str, ...], *, ignore_case: bool) -> str:
     if form != "none":
-        text = normalize(form, text)
+        text = normalize("NFC", text)
+    if not text.isascii():
+        text = _in_plain_signs(text, form, folds)
     return with_flags(text, dict.fromkeys((*(["ignore_case"] if ignore_case else []), *flags)))
+
+
+def _in_plain_signs(pattern: str, form: Any, folds: tuple[str, ...]) -> str:
+    """The pattern with each sign as the answer has it, so that a wide `？` becomes a question mark, not an operator."""
+    made, escaped = [], False
+    for sign in pattern:
+        plain = sign if sign.isascii() else folded(sign, folds)
+        plain = normalize("NFKC", plain) if form == "NFKC" else plain
+        made.append(plain if plain == sign or escaped else escape(plain))
+        escaped = sign == "\\" and not escaped
+    return "".join(made)
 
 
 def _words(check: OutcomeCheck, *, found: bool) -> str:

@@ -60,11 +60,13 @@ def kind(name: str) -> Kind:
 
 
 def decided(check: OutcomeCheck, evidence: Evidence) -> Finding:
-    """What one check finds. A pattern that could not be decided in time is an error, not a verdict."""
+    """What one check finds. What could not be decided, in time or for its depth, is an error, not a verdict."""
     try:
         return kind(check.kind).decide(check, evidence)
     except PatternTimeoutError as error:
         return Finding("error", str(error))
+    except RecursionError:
+        return Finding("error", "what the agent gave is nested too deeply to be compared")
 
 
 def faults(item: Mapping[str, Any]) -> Iterator[tuple[str, Path, str]]:

@@ -211,6 +211,10 @@ def _of_dataset(
 
     if match not in (None, *_MATCHES):
         raise UsageError(f"--match {match}: write one of {', '.join(_MATCHES)}{did_you_mean(str(match), _MATCHES)}")
+    for text in criteria:
+        near = "" if text in METRICS or " " in text else did_you_mean(text, METRICS)
+        if near:
+            raise UsageError(f"--criterion {text}: no metric has this name{near}")
     asked: list[str | dict[str, Any]] = [
         {"metric": text, "gate": True} if text in METRICS else text for text in criteria
     ]

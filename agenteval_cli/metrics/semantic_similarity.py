@@ -17,10 +17,10 @@ def measure(material: Material, means: Means, _options: Mapping[str, Any]) -> Me
 
 
 def cosine(one: Sequence[float], other: Sequence[float]) -> float:
-    """The cosine of the angle between two vectors. Raises NotMeasurableError where one has no length."""
+    """The cosine of the angle between two vectors. Raises NotMeasurableError where a length is 0 or endless."""
     lengths = math.hypot(*one) * math.hypot(*other)
-    if not lengths:
-        raise NotMeasurableError("an embedding has no length")
+    if not 0 < lengths < math.inf:
+        raise NotMeasurableError("an embedding has no length that can be measured")
     return sum(a * b for a, b in zip(one, other, strict=True)) / lengths
 
 
