@@ -30,7 +30,7 @@ from agenteval_cli.records import (
 )
 from agenteval_cli.sides import Known, known_cases
 from agenteval_cli.store import Run
-from agenteval_cli.summary import INCOMPLETE
+from agenteval_cli.summary import INCOMPLETE, UNKNOWN
 
 FOLDER = "baselines"
 BASELINE = "baseline"
@@ -248,8 +248,8 @@ def _attempts(line: Accepted) -> Iterator[AttemptRecord]:
             case=line.case,
             attempt=number,
             status="passed" if passed else "failed",
-            outcome="not_checked",
-            trajectory="not_checked",
+            outcome=UNKNOWN,
+            trajectory=UNKNOWN,
             digests=_digests(line),
             seed=0,
             started_at="",

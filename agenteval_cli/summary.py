@@ -20,6 +20,7 @@ FAILED = "failed"
 INCOMPLETE = "incomplete"
 NEVER_ENDED = "cancelled"
 SKIPPED = "skipped"
+UNKNOWN = "unknown"
 
 
 class Tally(msgspec.Struct, frozen=True, kw_only=True):
@@ -219,7 +220,10 @@ def enough(passed: int, planned: int, needed: float) -> bool:
 
 
 def part_of(results: Iterable[str]) -> str:
+    """What a part comes to over all attempts; unknown where there are only counts, as of a baseline."""
     found = set(results)
+    if found == {UNKNOWN}:
+        return UNKNOWN
     return FAILED if FAILED in found else PASSED if found == {PASSED} else "not_checked"
 
 

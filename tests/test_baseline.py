@@ -59,7 +59,11 @@ def test_what_broke_since_is_told_without_naming_a_base(accepted: Repo, command:
     assert done.code == 1
     assert done.json["diff"]["base"] == "baseline"
     assert done.json["diff"]["counts"]["broke"] == 3
-    assert accepted.run("diff", "baseline", "latest").code == 1
+    shown = accepted.run("diff", "baseline", "latest")
+    assert shown.code == 1
+    assert "outcome" not in shown.out.partition("outcome[0]")[0], "the baseline knows of no outcome"
+    case = next(each for each in done.json["diff"]["cases"] if each["class"] == "broke")
+    assert (case["base"]["outcome"], case["head"]["outcome"]) == ("unknown", "failed")
 
 
 def test_a_run_is_the_same_as_what_was_accepted_of_it(accepted: Repo) -> None:

@@ -15,6 +15,7 @@ from agenteval_cli.path_diff import PathDiff, Step
 from agenteval_cli.phrases import count
 from agenteval_cli.sides import Side
 from agenteval_cli.statistics import Difference
+from agenteval_cli.summary import UNKNOWN
 from agenteval_cli.talk_diff import TalkDiff
 from agenteval_cli.totals import Shift, Sight, Slice
 
@@ -67,7 +68,7 @@ def _case(case: CaseDiff, frame: Frame, *, verbose: bool) -> Iterator[str]:
         fresh = case.fresh
         counts = f"{fresh.base_passed}/{fresh.base_graded} → {fresh.head_passed}/{fresh.head_graded}"
         yield f"    fresh attempts {counts}, p {fresh.p:.3f}, q {fresh.q:.3f}; they alone decide"
-    if case.base and case.head and _parts(case.base) != _parts(case.head):
+    if _parts_differ(case):
         yield f"    outcome {_arrow(case, 'outcome')}, trajectory {_arrow(case, 'trajectory')}"
     if case.reason:
         yield f"    {safe(case.reason)}"
@@ -89,6 +90,14 @@ def _counts(case: CaseDiff) -> str:
     if case.p is None or case.q is None or case.evidence is None:
         return counts
     return f"{counts}, p {case.p:.3f}, q {case.q:.3f}: {case.evidence.replace('_', ' ')}"
+
+
+def _parts_differ(case: CaseDiff) -> bool:
+    """Whether the outcome or the trajectory came to something else; a baseline does not know."""
+    if case.base is None or case.head is None:
+        return False
+    before, after = _parts(case.base), _parts(case.head)
+    return before != after and UNKNOWN not in (*before, *after)
 
 
 def _parts(side: Side) -> tuple[str, str]:
