@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -19,6 +20,7 @@ PASSED_TO_EVERY_AGENT = ("PATH", "HOME", "LANG", "TMPDIR")
 _IGNORED = frozenset(
     {"__pycache__", ".git", ".agenteval", ".venv", "node_modules", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
 )
+_END_OF_NAME = re.compile(r"""[\s'";|&<>(),:]""")  # in a line for a shell, or in a list
 
 
 class ReadyAgent(msgspec.Struct, frozen=True):
@@ -45,6 +47,9 @@ def made_ready(agent: Agent, root: Path, environment: Mapping[str, str]) -> Read
 def _refuse_what_is_not_supported(agent: Agent) -> None:
     if agent.protocol not in PROTOCOLS:
         raise UsageError(f"{FILE_NAME}: agents.{agent.name}.protocol: '{agent.protocol}' is not supported yet")
+    if agent.protocol == "jsonl" and any("{input}" in part for part in agent.command):
+        words = "a jsonl process answers many requests and reads them from stdin; {input} is never filled in"
+        raise UsageError(f"{FILE_NAME}: agents.{agent.name}.command: {words}")
     place = f"{FILE_NAME}: agents.{agent.name}.transcript"
     if not formats.known(agent.transcript_format):
         raise UsageError(f"{place}.format: {formats.unknown_format_words(agent.transcript_format)}")
@@ -80,11 +85,11 @@ def _program(agent: Agent, program: str, root: Path, path: str) -> str:
 
 
 def _is_executable(path: Path) -> bool:
-    return path.is_file() and os.access(path, os.X_OK)
+    return _is_file(path) and os.access(path, os.X_OK)
 
 
 def _why_not(program: str, beside: Path) -> str:
-    if beside.is_file():
+    if _is_file(beside):
         return f"{program} is not executable; make it so with chmod +x, or start it with its interpreter"
     where = "is not there" if "/" in program else "is neither on PATH nor in the repository"
     return f"the command {program} {where}"
@@ -93,7 +98,12 @@ def _why_not(program: str, beside: Path) -> str:
 def _absolute(argument: str, root: Path) -> str:
     """A file of the repository by its full path, since the agent starts in a folder of its own."""
     named = root / argument
-    return str(named) if argument and named.is_file() else argument
+    return str(named) if argument and _is_file(named) else argument
+
+
+def _is_file(path: Path) -> bool:
+    """Path.is_file raises where the path is too long for one, as a program after `-c` may be."""
+    return os.path.isfile(path)  # noqa: PTH113
 
 
 def _module(agent: Agent, root: Path) -> Path | None:
@@ -119,7 +129,7 @@ def _digest(agent: Agent, root: Path) -> str:
 
 
 def _files(agent: Agent, root: Path) -> Iterator[tuple[str, str]]:
-    named = [root / part.replace("{root}/", "") for part in agent.command]
+    named = [path for part in agent.command for path in _named(part, root)]
     given = [root / path for path in agent.source]
     for path in given:
         if not path.exists():
@@ -127,17 +137,30 @@ def _files(agent: Agent, root: Path) -> Iterator[tuple[str, str]]:
             raise UsageError(f"{place}: {path.relative_to(root)} is not there")
     module = _module(agent, root)
     for path in (*named, *given, *([module] if module else [])):
-        for file in _below(path):
+        for file in _below(path, frozenset()):
             # What is outside of the repository is called as it is written, wherever the repository is checked out.
             name = file.relative_to(root) if file.is_relative_to(root) else file
             yield str(name), digest_of_bytes(file.read_bytes())
 
 
-def _below(path: Path) -> Iterator[Path]:
-    """The file, or those in the folder: no links that lead nowhere, and no pipes or sockets, which never end."""
-    if path.is_file():
+def _named(part: str, root: Path) -> Iterator[Path]:
+    """What one part of a command names: all of it, or files in it, as `--config={root}/a.json` and `cd {root}/b; …`."""
+    whole = root / part.replace("{root}/", "")
+    if os.path.lexists(whole):
+        yield whole
+        return
+    texts = (part.partition("=")[2], *part.split("{root}/")[1:])
+    names = {name for text in texts for name in (text, _END_OF_NAME.split(text, maxsplit=1)[0]) if name}
+    yield from sorted(root / name for name in names if _is_file(root / name))
+
+
+def _below(path: Path, above: frozenset[str]) -> Iterator[Path]:
+    """The file, or those in the folder: no links that lead nowhere or back, and no pipes, which never end."""
+    if _is_file(path):
         yield path
-    for folder, folders, names in os.walk(path):
-        folders[:] = sorted(set(folders) - _IGNORED)
-        files = (Path(folder, name) for name in sorted(names) if not name.endswith(".pyc"))
-        yield from (file for file in files if file.is_file())
+    real = os.path.realpath(path)
+    if not path.is_dir() or real in above:
+        return
+    for entry in sorted(path.iterdir()):
+        if entry.name not in _IGNORED and not entry.name.endswith(".pyc"):
+            yield from _below(entry, above | {real})

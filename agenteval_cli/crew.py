@@ -55,26 +55,37 @@ class Crew:
         return own or self._work.concurrency or DEFAULT_CONCURRENCY
 
     def _batches(self) -> Iterator[list[Records]]:
-        """What the threads finish, all that is there at once, until each of them has said that it is done."""
+        """What the threads finish, all that is there at once, until each of them has said that it is done.
+
+        A bug of ours in one of them ends the others; it is raised once all that has ended is given.
+        """
         alive = len(self._threads)
+        bugs = []
         swept = time.monotonic()
         while alive:
             batch = []
-            with contextlib.suppress(queue.Empty):
-                item = self._done.get(timeout=SWEEP_EVERY)
-                while True:
-                    if isinstance(item, BaseException):
-                        raise item
-                    if item is None:
-                        alive -= 1
-                    else:
-                        batch.append(item)
-                    item = self._done.get_nowait()
+            for item in self._ended():
+                if isinstance(item, BaseException):
+                    bugs.append(item)
+                    self._work.means.processes.cancel.request()
+                elif item is None:
+                    alive -= 1
+                else:
+                    batch.append(item)
             if batch:
                 yield batch
             if time.monotonic() - swept > SWEEP_EVERY:
                 self._work.means.processes.sweep()
                 swept = time.monotonic()
+        if bugs:
+            raise bugs[0]
+
+    def _ended(self) -> Iterator[Records | BaseException | None]:
+        """All that the threads have put down by now; waits a moment for the first."""
+        with contextlib.suppress(queue.Empty):
+            yield self._done.get(timeout=SWEEP_EVERY)
+            while True:
+                yield self._done.get_nowait()
 
     def _life(self, agent: str) -> None:
         """One thread: job after job, until there is none."""

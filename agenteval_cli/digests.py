@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import posixpath
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -30,6 +32,8 @@ _INPUT_KEYS = (
 )
 _ASKED = ("agent", "context", "conversation", "files", "input", "simulation", "state", "system_prompt", "variables")
 _GRADE_KEYS = ("criteria", "expected_output", "limits", "match", "min_pass_rate", "outcome", "trajectory")
+_PROGRAMS = frozenset({"code", "command", "handler"})
+_LONG = 256  # no file has a longer name, but a program after `-c` may be one
 
 
 class Digests(msgspec.Struct, frozen=True):
@@ -40,8 +44,13 @@ class Digests(msgspec.Struct, frozen=True):
     file: str
 
 
-def digests_of(data: Mapping[str, Any], raw: bytes, files: Mapping[str, str]) -> Digests:
-    """The digests of a case from its data, its file's bytes and the digests of the files it gives to the agent."""
+def digests_of(
+    data: Mapping[str, Any], raw: bytes, files: Mapping[str, str], programs: Mapping[str, str] = MappingProxyType({})
+) -> Digests:
+    """The digests of a case from its data and its file's bytes.
+
+    `files` are the digests of the files that it gives to the agent, `programs` of those that its tools and checks run.
+    """
     seen = {key: data[key] for key in _INPUT_KEYS if key in data}
     decides = {key: data[key] for key in _GRADE_KEYS if data.get(key) is not None}
     if decides.get("min_pass_rate") == 1:
@@ -57,7 +66,35 @@ def digests_of(data: Mapping[str, Any], raw: bytes, files: Mapping[str, str]) ->
             decides["simulation"] = {"criteria": _listed(data["simulation"]["criteria"])}
     if files:
         seen["files"] = dict(files)
+    for whole, parts in ((seen, data.get("tools")), (decides, [data.get("outcome"), data.get("turns")])):
+        if run := {name: programs[name] for name in programs_in(parts) if name in programs}:
+            whole["programs"] = run
     return Digests(digest(seen), digest(decides), digest_of_bytes(raw))
+
+
+def programs_in(value: Any) -> Iterator[str]:
+    """Names that files of the repository may have which handlers of tools, or checks, run: modules and arguments."""
+    todo = [value]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, dict):
+            todo += part.values()
+            for key in _PROGRAMS & part.keys():
+                yield from _files_named(part[key])
+        elif isinstance(part, list):
+            todo += part
+
+
+def _files_named(program: Any) -> Iterator[str]:
+    """Of `module:function`, or of a command; either may stand under a key of its own."""
+    if isinstance(program, dict):
+        program = program.get("call", program.get("run"))
+    if isinstance(program, str):
+        module = program.partition(":")[0].replace(".", "/")
+        yield from (f"{module}.py", f"{module}/__init__.py")
+    elif isinstance(program, list):
+        names = (posixpath.normpath(part) for part in program if isinstance(part, str) and len(part) < _LONG)
+        yield from (name for name in names if not name.startswith(("/", "../")))
 
 
 def _listed(criteria: Any) -> Any:

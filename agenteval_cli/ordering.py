@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -20,7 +21,7 @@ from agenteval_cli.planning import plan_for
 from agenteval_cli.records import FINISHED, RUNNING, AgentRecord, PlannedCase, Platform, RunRecord
 from agenteval_cli.replays import Recordings, recordings_of
 from agenteval_cli.repository import Loaded, LoadedCase, Repository
-from agenteval_cli.resuming import refuse_changes, refuse_other_users
+from agenteval_cli.resuming import refuse_changes, refuse_other_judges, refuse_other_users
 from agenteval_cli.reuse import kept_records, reuse_of
 from agenteval_cli.runner import Order, begun_again
 from agenteval_cli.schedule import Budget, shard_of
@@ -149,6 +150,9 @@ def resumed_order(
 ) -> Order:
     """The rest of a run that was stopped. Raises UsageError, naming them, where cases or agents have changed."""
     record = run.record
+    home = repository.runs / record.id
+    if Path(run.folder).resolve() != home.resolve():
+        raise UsageError(f"run {record.id} is in {run.folder}; to go on with it, move that folder to {home}")
     if record.graded:
         raise UsageError(f"run {record.id} was graded without an agent; `agenteval grade` again")
     if record.status == FINISHED and not _is_incomplete(run):
@@ -160,6 +164,7 @@ def resumed_order(
     court = court_for(
         repository.config.judging, repository.root, (cases[planned.case].case for planned in record.plan), environment
     )
+    refuse_other_judges(record, judge_records(court))
     replayed = None if record.replays is None else _run_of(repository, record.replays)
     cast = _cast(repository, (cases[planned.case].case for planned in record.plan), environment, replayed)
     refuse_other_users(record, user_records(cast))

@@ -98,11 +98,12 @@ def grade(order: GradeOrder, watcher: Watcher) -> Graded:
     return Graded(ended, summary, str(writer.folder), tuple(changed))
 
 
-def _key(attempt: AttemptRecord) -> tuple[str, int, int]:
-    return attempt.case.casefold(), attempt.attempt, attempt.retry
+def _key(attempt: AttemptRecord) -> tuple[str, int, int, str]:
+    """One try: a run that was stopped and gone on with may have two that are the first."""
+    return attempt.case.casefold(), attempt.attempt, attempt.retry, attempt.started_at
 
 
-def _changes(attempt: AttemptRecord, before: dict[tuple[str, int, int], AttemptRecord]) -> Iterator[Change]:
+def _changes(attempt: AttemptRecord, before: dict[tuple[str, int, int, str], AttemptRecord]) -> Iterator[Change]:
     was = before.get(_key(attempt), attempt).status
     if was != attempt.status:
         yield Change(attempt.case, attempt.attempt, attempt.retry, was, attempt.status, attempt.reason)

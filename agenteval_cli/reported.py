@@ -51,7 +51,7 @@ def _tool_call(item: Mapping[str, Any]) -> ToolCall:
         error=item.get("error"),
         duration_ms=item.get("duration_ms"),
         started_ms=item.get("started_ms"),
-        group=item.get("group"),
+        group=_whole(item.get("group")),
         agent=item.get("agent"),
     )
 
@@ -74,7 +74,12 @@ def _reasoning_step(item: Mapping[str, Any]) -> ReasoningStep:
 def _usage(item: Mapping[str, Any] | None) -> Usage | None:
     if not item:
         return None
-    return Usage(item.get("input_tokens"), item.get("output_tokens"), item.get("total_tokens"))
+    return Usage(*(_whole(item.get(name)) for name in ("input_tokens", "output_tokens", "total_tokens")))
+
+
+def _whole(value: float | None) -> int | None:
+    """12.0 is a whole number to JSON Schema, and to many a JSON library; a record wants it as 12."""
+    return None if value is None else int(value)
 
 
 def _cost(value: str | float | None) -> str | None:

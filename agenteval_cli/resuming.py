@@ -8,7 +8,7 @@ from agenteval_cli.agents import ReadyAgent
 from agenteval_cli.config import FILE_NAME
 from agenteval_cli.errors import UsageError
 from agenteval_cli.grading import GRADING
-from agenteval_cli.records import PlannedCase, RunRecord, UserRecord
+from agenteval_cli.records import JudgeRecord, PlannedCase, RunRecord, UserRecord
 from agenteval_cli.repository import LoadedCase
 
 
@@ -18,6 +18,15 @@ def refuse_changes(record: RunRecord, cases: Mapping[str, LoadedCase], agents: M
     `cases` are the valid cases that there are now, by ID, `agents` those of the run's agents that there are, by name.
     """
     _refuse(record, [*_changed_agents(record, agents), *_changed_cases(record.plan, cases)])
+
+
+def refuse_other_judges(record: RunRecord, judges: Iterable[JudgeRecord]) -> None:
+    """The same where a judge is not what it was: some attempts would be judged otherwise than the rest."""
+    now = {judge.name: judge.digest for judge in judges}
+    changed = [judge.name for judge in record.judges if now.get(judge.name) != judge.digest]
+    _refuse(
+        record, [f"judge '{name}' has changed: its command, its model, its settings or its files" for name in changed]
+    )
 
 
 def refuse_other_users(record: RunRecord, users: Iterable[UserRecord]) -> None:

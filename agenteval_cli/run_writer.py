@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from agenteval_cli.errors import IncompleteError, UsageError
 from agenteval_cli.records import AttemptRecord, RunRecord, TranscriptPlace, TranscriptRecord
 from agenteval_cli.store import ATTEMPTS, RUN, TRANSCRIPTS
+from agenteval_cli.transcript import without_surrogates
 from agenteval_cli.writing import put, sync_folder
 
 _sync = getattr(os, "fdatasync", os.fsync)  # macOS has fsync only
@@ -74,23 +77,37 @@ class RunWriter:
     def append(self, ended: Iterable[tuple[AttemptRecord, TranscriptRecord]]) -> list[AttemptRecord]:
         """Put attempts on disk: transcripts first, then the lines that point to them. Returns the lines' records."""
         with _told(self.folder, self.written):
-            placed = []
+            placed: list[AttemptRecord] = []
             offset = os.fstat(self._transcripts).st_size
-            lines = []
+            lines, transcripts = [], []
             for attempt, transcript in ended:
-                line = msgspec.json.encode(transcript) + b"\n"
+                _, said = _line(transcript)
+                record, line = _line(msgspec.structs.replace(attempt, transcript=TranscriptPlace(offset, len(said))))
+                transcripts.append(said)
                 lines.append(line)
-                placed.append(msgspec.structs.replace(attempt, transcript=TranscriptPlace(offset, len(line))))
-                offset += len(line)
+                placed.append(record)
+                offset += len(said)
             if placed:
-                _write(self._transcripts, b"".join(lines))
-                _write(self._attempts, b"".join(msgspec.json.encode(record) + b"\n" for record in placed))
+                _write(self._transcripts, b"".join(transcripts))
+                _write(self._attempts, b"".join(lines))
                 self.written += len(placed)
             return placed
 
     def close(self) -> None:
         for fd in (self._transcripts, self._attempts):
             os.close(fd)
+
+
+_Record = TypeVar("_Record", AttemptRecord, TranscriptRecord)
+
+
+def _line(record: _Record) -> tuple[_Record, bytes]:
+    """The record and its line. Halves of surrogate pairs, which JSON of an answer or a judge can have, are mended."""
+    try:
+        return record, msgspec.json.encode(record) + b"\n"
+    except UnicodeEncodeError:
+        text = json.dumps(without_surrogates(json.loads(json.dumps(msgspec.to_builtins(record)))), ensure_ascii=False)
+        return msgspec.json.decode(text, type=type(record)), text.encode() + b"\n"
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -75,11 +75,10 @@ class ProcessSession:
 
     def _asked(self, request: Mapping[str, Any], seconds: float, place: TracePlace) -> Ending:
         text = as_text(request["input"])
-        if any("{input}" in part for part in self._task.argv) and len(text.encode()) > MAX_ARGUMENT:
-            size = f"{len(text.encode()):,}"
-            return HarnessFault(f"the input has {size} bytes, too long for {{input}} in argv; let the agent read stdin")
-        protocol = PROTOCOLS[self._task.protocol]
         argv = tuple(part.replace("{input}", text) for part in self._task.argv)
+        if argv != self._task.argv and (why := _not_an_argument(text, argv)):
+            return HarnessFault(f"{why} for {{input}} in argv; let the agent read stdin")
+        protocol = PROTOCOLS[self._task.protocol]
         env = {**self._task.env, **_told(request), **self._task.own_env, **place.env}
         try:
             ended = self._means.processes.run(Command(argv, env, self._folder, protocol.stdin(request), seconds))
@@ -108,6 +107,15 @@ class ProcessSession:
         return ending
 
 
+def _not_an_argument(text: str, argv: Sequence[str]) -> str | None:
+    """Why a text cannot be handed over in these arguments; None where it can."""
+    if "\0" in text:
+        return "the input has a NUL character, which is not possible"
+    if max(len(part.encode()) for part in argv) > MAX_ARGUMENT:
+        return f"the input has {len(text.encode()):,} bytes, too long"
+    return None
+
+
 class WorkerSession:
     """jsonl: a worker of the pool answers, turn after turn, and goes back to it while it is in step."""
 
@@ -123,16 +131,18 @@ class WorkerSession:
     def _asked(self, request: Mapping[str, Any], seconds: float, place: TracePlace) -> Ending:
         line = PROTOCOLS[self._task.protocol].stdin(request).rstrip(b"\n")
         try:
-            return self._lease.ask(line, seconds, lambda answer: self._ending(answer, seconds, place))
+            return self._lease.ask(line, seconds, lambda answer: self._ending(request, answer, seconds, place))
         except NotStartedError as error:
             return AgentFault(Facts(), str(error))
 
     def close(self) -> None:
         self._lease.close()
 
-    def _ending(self, answer: Answer, seconds: float, place: TracePlace) -> Ending:
+    def _ending(self, request: Mapping[str, Any], answer: Answer, seconds: float, place: TracePlace) -> Ending:
         facts = _facts_of_answer(answer)
         match answer.why:
+            case workers.ANSWERED if _named_in(answer.line) not in (None, request["attempt"]):
+                return AgentFault(facts, "the agent answered another attempt than the one it was asked for")
             case workers.ANSWERED if not answer.stray:
                 return _read(self._task, answer.line, facts, place)
             case workers.TIMEOUT:
@@ -179,12 +189,17 @@ def _too_much(facts: Facts) -> AgentFault:
 
 def _crash(ended: Ended | Answer) -> str:
     if ended.signal is not None:
-        from signal import Signals
-
-        return f"the agent was killed by {Signals(ended.signal).name}"
+        return f"the agent was killed by {_signal_name(ended.signal)}"
     last = ended.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
     said = f"; it said: {last[0][:300]}" if last else ""
     return f"the agent exited with code {ended.exit_code}{said}"
+
+
+def _signal_name(number: int) -> str:
+    """SIGKILL and the like; most real-time signals have no name."""
+    from signal import Signals
+
+    return Signals(number).name if number in set(Signals) else f"signal {number}"
 
 
 def _out_of_step(answer: Answer) -> str:
@@ -197,6 +212,20 @@ def _out_of_step(answer: Answer) -> str:
     if answer.why == workers.CLOSED:
         return "the agent closed its stdout and did not answer"
     return _crash(answer)
+
+
+class _Named(msgspec.Struct, frozen=True):
+    attempt: str | None = None
+
+
+def _named_in(line: bytes) -> str | None:
+    """The attempt that an answer names; None where it names none, or is no answer in our own form."""
+    if b'"attempt"' not in line:
+        return None
+    try:
+        return msgspec.json.decode(line, type=_Named).attempt
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
 
 
 def _shown(raw: bytes) -> str:

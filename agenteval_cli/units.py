@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
 
+_NO_AMOUNT = Decimal(10) ** 15
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -14,9 +15,9 @@ def seconds(text: str) -> float:
 
 
 def amount(text: str) -> Decimal | None:
-    """A decimal amount; None where an agent's text is none."""
+    """A decimal amount from zero up; None where an agent's text is none. Nothing is paid by the quadrillion."""
     try:
         value = Decimal(text)
     except InvalidOperation:
         return None
-    return value if value.is_finite() else None
+    return value if value.is_finite() and 0 <= value < _NO_AMOUNT else None

@@ -223,6 +223,13 @@ def test_runs_are_named_by_id_its_beginning_folder_word_or_ref(repo: Repo) -> No
         assert (facts["base"], facts["head"]) == (old, new), (base, head)
 
 
+def test_a_branch_that_is_called_like_a_folder_names_its_run(repo: Repo) -> None:
+    repo.commit()
+    repo.git("branch", "cases")
+    repo.run("run")
+    assert repo.run("diff", "cases", "latest").code == 0
+
+
 @pytest.mark.parametrize(
     ("base", "said"),
     [
@@ -231,6 +238,7 @@ def test_runs_are_named_by_id_its_beginning_folder_word_or_ref(repo: Repo) -> No
         ("baseline", "there is no baseline yet; `agenteval baseline accept` makes one of the latest run"),
         ("cases", "no run in cases: run.json is missing"),
         ("2", "begins 2 run IDs; write more of it"),
+        ("x" * 300, "is no run ID, `latest`, `previous`, folder of a run, or git ref"),
     ],
 )
 def test_a_run_that_is_not_known(repo: Repo, base: str, said: str) -> None:

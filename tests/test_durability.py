@@ -8,6 +8,7 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -170,3 +171,42 @@ def test_a_tool_that_is_killed_a_hundred_times_loses_nothing(repo: Repo, program
     prepared(repo, program, protocol)
     killed_again_and_again(repo, deaths=100, longest=0.4, seed=int(os.environ.get("SEED", "11")))
     assert json.loads((repo.runs()[-1] / "run.json").read_text(encoding="utf-8"))["status"] == "finished"
+
+
+# A watcher with a bug: it breaks down over the last case, when the two before it have ended and wait to be written.
+BROKEN_WATCHER = """
+import os, sys, threading, time
+from pathlib import Path
+from agenteval_cli.ordering import Wishes, new_order
+from agenteval_cli.repository import load, open_repository
+from agenteval_cli.runner import run
+
+class Watcher:
+    broke = threading.Event()
+    def start(self, record): pass
+    def note(self, text): pass
+    def close(self): pass
+    def began(self, case, number, agent):
+        if case == "d-last":
+            self.broke.set()
+            raise ZeroDivisionError(case)
+    def attempt(self, record):
+        print(record.case, flush=True)
+        assert self.broke.wait(20)
+        time.sleep(0.1)
+
+repository = open_repository(Path.cwd())
+loaded = load(repository)
+run(new_order(repository, loaded, loaded.cases, Wishes(seed=1, concurrency=1), os.environ), Watcher())
+"""
+
+
+def test_a_bug_of_ours_in_one_attempt_loses_none_that_had_ended(repo: Repo) -> None:
+    (repo.root / "cases" / "says-hello.yaml").unlink()
+    for case in ("a-first", "b-second", "c-third", "d-last"):
+        repo.case(case)
+    done = repo.program(sys.executable, "-c", BROKEN_WATCHER)
+    assert "ZeroDivisionError: d-last" in done.err, done
+    assert done.out.split() == [each["case"] for each in repo.attempts()] == ["a-first", "b-second", "c-third"]
+    assert repo.run("run", "--resume", "latest").code == 0
+    assert len(repo.attempts()) == 4

@@ -583,6 +583,28 @@ def test_a_hung_and_a_crashed_worker_cost_their_own_attempts(field: Field) -> No
     field.assert_nothing_is_left()
 
 
+def test_a_late_answer_that_names_its_attempt_is_not_taken_for_that_of_the_next(field: Field) -> None:
+    field.agent(
+        """
+        import json, sys, time
+        late = None
+        for line in sys.stdin:
+            request = json.loads(line)
+            if late:
+                print(late, flush=True)
+                time.sleep(600)
+            late = json.dumps({"attempt": request["attempt"], "output": "hello"})
+            print(late, flush=True)
+        """,
+        config="protocol: jsonl\ntimeout: 20s\nconcurrency: 1",
+    )
+    (field.root / "cases" / "attacked.yaml").unlink()
+    done = field.run("run", "--attempts", "2")
+    assert done.code == 1, done
+    assert field.statuses == {"good": ["passed", "agent_error"]}
+    assert "the agent answered another attempt than the one it was asked for" in done.out
+
+
 def test_many_stubborn_workers_are_ended_together(field: Field) -> None:
     field.agent(
         """

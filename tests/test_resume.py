@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from build import tried
 from conftest import AGENTEVAL, Done, Repo
 from desk import CASE, ENDLESS, Desk, cases, processes_with, somebody_waits, until, written
 from jsonschema import Draft202012Validator
+from judge_programs import LAST_WORD
 
 from agenteval_cli import schemas
 from agenteval_cli.errors import UsageError
@@ -103,6 +105,20 @@ def test_what_was_on_when_a_run_was_interrupted_is_kept_as_cancelled_and_runs_ag
     assert record(repo)["counts"] == {"passed": ALL}
 
 
+def test_what_was_cancelled_and_then_passed_is_shown_as_passed_and_grading_again_changes_nothing(
+    repo: Repo, desk: Desk
+) -> None:
+    stopped(repo, signal.SIGINT)
+    (cancelled,) = (each for each in repo.attempts() if each["status"] == "cancelled")
+    desk.answers(ENDLESS)
+    assert repo.run("run", "--resume", "latest").code == 0
+    shown = repo.run("show", cancelled["case"], "--run", "latest").out
+    assert "the run was stopped before the agent answered" not in shown.partition("\n\n")[2]
+    asked_for = repo.run("show", cancelled["case"], "--run", "latest", "--attempt", str(cancelled["attempt"])).out
+    assert f"{cancelled['case']} #{cancelled['attempt']} passed" in asked_for
+    assert repo.run("grade", "--run", "latest", "--json").json["changed"] == []
+
+
 def test_a_second_resume_sees_the_work_of_the_first(repo: Repo, desk: Desk) -> None:
     stopped(repo, signal.SIGKILL)
     desk.answers(len(desk.calls) + 2)
@@ -124,6 +140,15 @@ def test_there_is_nothing_to_go_on_with_where_there_is_no_run(repo: Repo) -> Non
     for name in ("latest", "20261130T101112.123456Z-4f2a"):
         assert repo.run("run", "--resume", name).code == 2
     assert repo.runs() == []
+
+
+def test_a_run_that_was_copied_elsewhere_is_gone_on_with_where_runs_are(repo: Repo, desk: Desk) -> None:
+    stopped(repo, signal.SIGKILL)
+    (run,) = repo.runs()
+    there = run.rename(repo.root.parent / run.name)
+    done = repo.run("run", "--resume", str(there))
+    assert (done.code, f"move that folder to {run}" in done.err) == (2, True), done
+    assert (written(there), repo.runs()) == (3, [])
 
 
 def test_the_plan_of_a_run_that_is_gone_on_with_is_its_own(repo: Repo, desk: Desk) -> None:
@@ -181,6 +206,20 @@ def test_a_change_of_a_case_or_of_the_agent_is_refused_by_name(repo: Repo, desk:
         repo.write(file, text)
     assert desk.calls == []
     assert written(half_done) == 3
+
+
+def test_a_run_is_not_gone_on_with_by_another_judge(repo: Repo) -> None:
+    repo.agent(config="protocol: json")
+    config = (repo.root / "agenteval.yaml").read_text(encoding="utf-8")
+    repo.write("agenteval.yaml", f"{config}judges:\n  default: {{command: [{sys.executable}, judge.py]}}\n")
+    repo.write("judge.py", LAST_WORD)
+    repo.case("says-hello", CASE + "criteria: [It says hello.]\n")
+    assert repo.run("run", "--budget-time", "0s").code == 3
+    repo.write("judge.py", LAST_WORD + "# another\n")
+    done = repo.run("run", "--resume", "latest")
+    assert (done.code, "judge 'default' has changed" in done.err) == (2, True), done
+    repo.write("judge.py", LAST_WORD)
+    assert repo.run("run", "--resume", "latest").code == 0
 
 
 def test_every_change_is_named_at_once(repo: Repo, half_done: Path) -> None:

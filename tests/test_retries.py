@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from typing import Any
 
@@ -139,7 +140,8 @@ def test_the_first_case_that_fails_can_end_the_run(repo: Repo) -> None:
     by_status = done.json["attempts"]["by_status"]
     assert by_status == {"failed": len(desk.calls), "skipped": 5 - len(desk.calls)}
     assert record(repo)["stopped"] == "--fail-fast: case-1 has failed"
-    assert f"go on with: agenteval run --resume {repo.runs()[-1].name}" in done.err
+    words = r"stopped early by --fail-fast: \S+ has failed\ngo on with: agenteval run --resume (\S+)\n"
+    assert re.findall(words, done.err) == [repo.runs()[-1].name]
     assert "--fail-fast: case-1 has failed" in repo.run("show", "--run", "latest").out
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,62 @@ def test_any_change_of_what_the_agent_is_made_of_runs_all_of_it_again(repo: Repo
     assert set(reasons(repo).values()) == expected
     assert repo.run("run", "--since", "latest").code == 0
     assert len(desk.calls) == 8
+
+
+@pytest.mark.parametrize(
+    "argument", ["--config={root}/settings of it.json", "x; cat '{root}/settings.json'; y", "-f=settings.json"]
+)
+def test_a_file_that_is_named_in_the_middle_of_an_argument_is_part_of_the_agent(repo: Repo, argument: str) -> None:
+    for name in ("settings.json", "settings of it.json"):
+        repo.write(name, "1")
+    config = f"schema: 1\nagents: {{main: {{command: [{sys.executable}, agent.py, {json.dumps(argument)}]}}}}\n"
+    repo.write("agenteval.yaml", config)
+    assert repo.run("run").code == 0
+    assert set(reasons(repo).values()) == {f"reuse: nothing has changed since {repo.runs()[-1].name}"}
+    for name in ("settings.json", "settings of it.json"):
+        repo.write(name, "2")
+    assert set(reasons(repo).values()) == {f"rerun: the agent has changed since {repo.runs()[-1].name}"}
+
+
+def test_what_a_link_in_the_source_leads_to_is_part_of_the_agent(repo: Repo, desk: Desk) -> None:
+    shared = repo.write("shared/three.txt", "old")
+    (repo.root / "prompts" / "shared").symlink_to("../shared")
+    (repo.root / "prompts" / "round").symlink_to(".")
+    assert repo.run("run").code == 0
+    run = repo.runs()[-1].name
+    assert set(reasons(repo).values()) == {f"reuse: nothing has changed since {run}"}
+    shared.write_text("new", encoding="utf-8")
+    assert set(reasons(repo).values()) == {f"rerun: the agent has changed since {run}"}
+
+
+PROGRAMS = """
+schema: 1
+id: has-programs
+input: hello
+attempts: 1
+tools: [{name: look, handler: "fakes.shop:look"}, {name: buy, handler: [python3, ./fakes/buy.py]}]
+outcome: [{contains: hello}, {any_of: [{command: [sh, checks/polite.sh]}, {code: {call: "checks.kind:is_kind"}}]}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "becomes"),
+    [
+        ("fakes/shop.py", "rerun: what the agent gets has changed"),
+        ("fakes/buy.py", "rerun: what the agent gets has changed"),
+        ("checks/polite.sh", "regrade: only the checks have changed"),
+        ("checks/kind.py", "regrade: only the checks have changed"),
+        ("checks/other.py", "reuse: nothing has changed"),
+    ],
+)
+def test_the_programs_of_tools_and_checks_are_part_of_the_case(repo: Repo, file: str, becomes: str) -> None:
+    (repo.root / "cases" / "says-hello.yaml").unlink()
+    for name in ("fakes/shop.py", "fakes/buy.py", "checks/polite.sh", "checks/kind.py"):
+        repo.write(name, "exit\n")
+    repo.case("has-programs", PROGRAMS)
+    assert repo.run("run").code == 0
+    repo.write(file, "exit # another\n")
+    assert reasons(repo) == {"has-programs": f"{becomes} since {first_run(repo)}"}
 
 
 def test_what_is_no_part_of_the_agent_does_not_run_it_again(repo: Repo, desk: Desk) -> None:

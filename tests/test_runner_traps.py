@@ -339,3 +339,24 @@ def test_a_reader_that_goes_away_stops_no_run(repo: Repo) -> None:
     done = repo.program("sh", "-c", f"'{AGENTEVAL}' run --attempts 5 | true")
     assert "Traceback" not in done.err
     assert len(repo.attempts()) == 5
+
+
+@pytest.mark.parametrize(("wanted", "code"), [("hello", 0), ("goodbye", 1)])
+@pytest.mark.parametrize("command", ["run", "run --json", "run --quiet", "show --run latest"])
+def test_the_exit_code_does_not_depend_on_who_reads(repo: Repo, wanted: str, code: int, command: str) -> None:
+    repo.case("says-hello", f"schema: 1\nid: greet\ntier: smoke\ninput: hello\noutcome: [{{contains: {wanted}}}]\n")
+    repo.run("run")
+    gone = f"{{ sleep 0.2; '{AGENTEVAL}' {command}; echo $? > code; }} | true"
+    done = repo.program("sh", "-c", gone)
+    assert done.err.count("Error") == 0, done
+    assert int((repo.root / "code").read_text()) == (code if command.startswith("run") else 0)
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_that_are_closed_change_nothing(repo: Repo, closed: str) -> None:
+    repo.case("says-no", "schema: 1\nid: says-no\ntier: smoke\ninput: hello\noutcome: [{contains: no}]\n")
+    done = repo.program("sh", "-c", f"exec '{AGENTEVAL}' run {closed}")
+    assert done.code == 1, done
+    assert "Traceback" not in done.err
+    assert sorted(each["status"] for each in repo.attempts()) == ["failed", "passed"]
+    assert repo.run("show", "--run", "latest").code == 0

@@ -8,6 +8,8 @@ from typing import Any
 from agenteval_cli.protocols import UnreadableAnswerError
 from agenteval_cli.protocols.json_protocol import one_document
 
+_MOST = 2**63 - 1  # nanoseconds since 1970 fit; what is larger was made up, and no float can hold any number
+
 
 def mapping(value: Any) -> dict[str, Any]:
     """The value where it is an object, else an empty one."""
@@ -37,14 +39,14 @@ def name_or_number(value: Any) -> str | None:
 
 
 def count(value: Any) -> int | None:
-    """A number of things, 0 or more: a whole number, a float that is one, or the decimal text of one."""
+    """A number of things, or of nanoseconds: a whole number, a float that is one, or the decimal text of one."""
     if isinstance(value, bool):
         return None
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
         value = int(value)
-    return value if isinstance(value, int) and value >= 0 else None
+    return value if isinstance(value, int) and 0 <= value <= _MOST else None
 
 
 def total(counts: list[int | None]) -> int | None:

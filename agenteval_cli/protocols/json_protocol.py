@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -17,6 +17,7 @@ from agenteval_cli.reported import says_nothing, transcript_from
 from agenteval_cli.transcript import Transcript, decoded, without_escapes, without_surrogates
 
 _MAYBE_TOO_LARGE = re.compile(r"[0-9][eE]\+?[0-9]{3}")
+_KEYS_TOLD = 20
 _EXPECTED = "the json protocol wants one JSON document and logs on stderr"
 
 
@@ -116,10 +117,10 @@ def _first_fault(response: Any) -> str:
     return f"the response is not in the protocol{place}: {words}"
 
 
-def _unknown_keys(response: Mapping[str, Any]) -> list[str]:
+def _unknown_keys(response: Mapping[str, Any]) -> Iterator[str]:
     known = schemas.load("response")["properties"]
-    return [
-        f"the response's key '{key}' is not known and was left aside{did_you_mean(key, known)}"
-        for key in response
-        if key not in known
-    ]
+    unknown = [key for key in response if key not in known]
+    for key in unknown[:_KEYS_TOLD]:
+        yield f"the response's key '{key[:60]}' is not known and was left aside{did_you_mean(key[:60], known)}"
+    if len(unknown) > _KEYS_TOLD:
+        yield f"{len(unknown) - _KEYS_TOLD} more keys of the response are not known and were left aside"
