@@ -97,7 +97,9 @@ def unknown(shelf: Shelf, case_id: str, *, gone_too: bool = False) -> UsageError
     """That there is no such case, with the nearest one; `gone_too` looks among those that vanished as well."""
     ids = [facts.id for facts in shelf.facts if facts.id]
     ids += [life.id for life in shelf.lives.values()] if gone_too else []
-    return UsageError(f"no case '{case_id}'{did_you_mean(case_id, ids)}")
+    broken = [facts.file for facts in shelf.facts if facts.id is None]
+    may_be = f"; it may be in {broken[0]}, whose ID cannot be read: see `agenteval validate`" if broken else ""
+    return UsageError(f"no case '{case_id}'{did_you_mean(case_id, ids) or may_be}")
 
 
 def formatted(raw: bytes) -> bytes:

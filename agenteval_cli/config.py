@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
 from typing import Any
 
@@ -91,6 +92,10 @@ def _problems(document: Document) -> list[Problem]:
     if default is not None and default not in agents:
         words = f"no agent '{default}' under agents{did_you_mean(default, agents)}"
         found.append(document.problem(("default_agent",), "config", words))
+    folder = data.get("cases", "cases")
+    if folder.startswith("/") or posixpath.normpath(folder).split("/")[0] in (".", ".."):
+        words = f"'{folder}' is not a folder below the one of {FILE_NAME}; put the cases into one, as cases"
+        found.append(document.problem(("cases",), "config", words))
     for index, pattern in enumerate(data.get("redact", ())):
         if fault := pattern_fault(pattern):
             found.append(document.problem(("redact", index), "config", fault))
@@ -104,8 +109,8 @@ def _config(data: Mapping[str, Any]) -> Config:
     given = {tier: item["attempts"] for tier, item in data.get("tiers", {}).items() if "attempts" in item}
     gate = data.get("gate", {})
     return Config(
-        cases=data.get("cases", "cases"),
-        fixtures=data.get("fixtures", "fixtures"),
+        cases=posixpath.normpath(data.get("cases", "cases")),
+        fixtures=posixpath.normpath(data.get("fixtures", "fixtures")),
         runs=data.get("runs", ".agenteval/runs"),
         agents=agents,
         default_agent=data.get("default_agent", only),

@@ -18,6 +18,10 @@ _AS_WE_SAY = (  # whatever the user has configured for reading logs
     *("-c", "log.follow=false"),
 )
 _NEXT = "; `git fsck` tells whether it is damaged, and a partial clone needs its remote"
+_EMPTY_BLOBS = (
+    "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+    "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+)
 SUBMODULE = "160000"
 LINK = "120000"
 
@@ -101,7 +105,8 @@ def is_ancestor(root: Path, old: str, new: str) -> bool:
 def staged_files(root: Path, folder: str) -> dict[str, str] | None:
     """Path and blob of every file in the index below the folder; None outside git.
 
-    A file in conflict has the blob "", and links and submodules are left out. Raises HistoryError for a broken index.
+    A file in conflict has the blob "". Links, submodules and what `git add --intent-to-add` only announced are left
+    out. Raises HistoryError for a broken index.
     """
     raw = _git(root, "ls-files", "--stage", "-z", "--", folder)
     if raw is None:
@@ -113,14 +118,30 @@ def staged_files(root: Path, folder: str) -> dict[str, str] | None:
         mode, blob, stage = facts.decode().split(" ")
         if mode not in (SUBMODULE, LINK):
             found[os.fsdecode(name)] = blob if stage == "0" else ""
+    if any(blob in _EMPTY_BLOBS for blob in found.values()):
+        added = _git(root, "diff", "--name-only", "--diff-filter=A", "--no-ext-diff", "--relative", "-z", "--", folder)
+        for name in (added or b"").split(b"\0"):
+            found.pop(os.fsdecode(name), None)
     return found
+
+
+def no_files(root: Path, folder: str) -> dict[str, str]:
+    """The submodules and links below the folder in the index, with their modes."""
+    raw = _git(root, "ls-files", "--stage", "-z", "--", folder) or b""
+    entries = (part.partition(b"\t") for part in raw.split(b"\0") if part)
+    modes = ((os.fsdecode(name), facts[:6].decode()) for facts, _, name in entries)
+    return {name: mode for name, mode in modes if mode in (SUBMODULE, LINK)}
 
 
 def submodules(root: Path, folder: str) -> list[str]:
     """The submodules below the folder."""
-    raw = _git(root, "ls-files", "--stage", "-z", "--", folder) or b""
-    entries = (part.partition(b"\t") for part in raw.split(b"\0") if part)
-    return [os.fsdecode(name) for facts, _, name in entries if facts.startswith(SUBMODULE.encode())]
+    return [name for name, mode in no_files(root, folder).items() if mode == SUBMODULE]
+
+
+def not_checked_out(root: Path, folder: str) -> set[str]:
+    """The files below the folder that a sparse checkout leaves out of the working tree."""
+    raw = _git(root, "ls-files", "-t", "-z", "--", folder) or b""
+    return {os.fsdecode(part[2:]) for part in raw.split(b"\0") if part.startswith(b"S ")}
 
 
 def has_file(root: Path, commit: str, file: str) -> bool:

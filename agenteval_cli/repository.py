@@ -11,7 +11,7 @@ from agenteval_cli import git, ledger, rules, schemas, yaml_reader
 from agenteval_cli.case import Case, case_from, filled
 from agenteval_cli.checking import Context, Facts, check
 from agenteval_cli.config import FILE_NAME, Config, config_from
-from agenteval_cli.digests import Digests, digest_of_bytes, digests_of
+from agenteval_cli.digests import Digests, digest_of_bytes, digests_of, programs_in
 from agenteval_cli.errors import IncompleteError, UsageError
 from agenteval_cli.fixtures import Fixture, fixture_from, with_tools
 from agenteval_cli.ledger import Ledger
@@ -102,18 +102,25 @@ def check_file(source: Source, context: Context, name: str) -> tuple[Facts, Docu
     try:
         raw = source.raw(name)
     except OSError as error:
-        return Facts(name, problems=(_unreadable(name, error),)), None
+        return Facts(name, problems=(unreadable(name, error),)), None
     return check(context, name, raw)
 
 
-def _unreadable(name: str, error: OSError) -> Problem:
+def unreadable(name: str, error: OSError) -> Problem:
+    """The problem of a file that the operating system, or git, does not give."""
     return Problem(file=name, line=1, column=1, rule="file", message=f"cannot be read: {error.strerror}")
 
 
 def read_ledger(repository: Repository, source: Source) -> tuple[Ledger, list[Problem]]:
     """The ledger of retired IDs, empty where there is none, and what is wrong with it."""
     name = f"{repository.config.cases}/{ledger.FILE_NAME}"
-    return ledger.ledger_from(name, source.raw(name)) if source.has(name) else (Ledger(), [])
+    if not source.has(name):
+        return Ledger(), []
+    try:
+        raw = source.raw(name)
+    except OSError as error:
+        return Ledger(), [unreadable(name, error)]
+    return ledger.ledger_from(name, raw)
 
 
 def context_of(repository: Repository, source: Source) -> tuple[Context, list[Problem]]:
@@ -137,7 +144,7 @@ def _fixture(source: Source, name: str) -> tuple[Fixture | None, list[Problem]]:
     try:
         raw = source.raw(name)
     except OSError as error:
-        return None, [_unreadable(name, error)]
+        return None, [unreadable(name, error)]
     reading = yaml_reader.read(name, raw)
     problems = list(reading.problems)
     if reading.document is None:
@@ -151,7 +158,9 @@ def _fixture(source: Source, name: str) -> tuple[Fixture | None, list[Problem]]:
 def _loaded(source: Source, context: Context, document: Document) -> LoadedCase:
     data = with_tools(filled(document.data), context.fixtures)
     files = {name: digest_of_bytes(source.raw(name)) for name in data.get("files", ()) if source.has(name)}
-    return LoadedCase(case_from(document.file, data), digests_of(data, document.raw, files))
+    run = programs_in([data.get(key) for key in ("tools", "outcome", "turns")])
+    programs = {name: digest_of_bytes(source.raw(name)) for name in run if source.has(name)}
+    return LoadedCase(case_from(document.file, data), digests_of(data, document.raw, files, programs))
 
 
 def _read(path: Path, name: str) -> bytes:

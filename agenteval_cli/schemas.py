@@ -198,7 +198,7 @@ _EXPLAIN: Mapping[str, Callable[[_Error, list[str | int]], _Explained]] = {
 _DURATION = "^[0-9]+(\\.[0-9]+)?(ms|s|m|h)$"
 _PATTERN_WORDS = {
     "^[A-Za-z0-9][A-Za-z0-9._-]{1,79}$": "is not an ID: 2 to 80 letters, digits, '.', '_' or '-', the first no sign",
-    "^[0-9]{4}-[0-9]{2}-[0-9]{2}$": "is not a day; write it as 2026-12-01",
+    "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$": "is not a day; write it as 2026-12-01",
     _DURATION: "is not a duration; write a number and a unit, as 30s, 500ms or 2m",
     "^[0-9]+(\\.[0-9]+)?$": "is not an amount; write a decimal text, as '0.05'",
     "^\\$": "is not a JSONPath; it starts with $, as $.order.total",

@@ -12,8 +12,9 @@ import msgspec
 
 from agenteval_cli.case import Case
 from agenteval_cli.errors import UsageError
+from agenteval_cli.phrases import count
 from agenteval_cli.problems import did_you_mean
-from agenteval_cli.repository import LoadedCase
+from agenteval_cli.repository import Loaded, LoadedCase
 from agenteval_cli.tag_expression import tag_expression
 
 
@@ -58,6 +59,17 @@ def selected(cases: Sequence[LoadedCase], selection: Selection) -> list[LoadedCa
     if not chosen:
         raise UsageError(f"nothing selected: none of the {len(cases)} cases is {_words(selection)}")
     return chosen
+
+
+def selected_of(loaded: Loaded, selection: Selection) -> list[LoadedCase]:
+    """The cases asked for, of those that are valid. Where none is, the UsageError tells of files that are not."""
+    try:
+        return selected(loaded.cases, selection)
+    except UsageError as error:
+        if not loaded.errors:
+            raise
+        invalid = count(len({problem.file for problem in loaded.errors}), "file")
+        raise UsageError(f"{error}; {invalid} with errors could not be asked: see `agenteval validate`") from error
 
 
 def sampled(chosen: Sequence[LoadedCase], number: int, seed: int) -> list[LoadedCase]:

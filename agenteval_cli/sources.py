@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import time
 from bisect import bisect_left
 from collections.abc import Iterable
@@ -29,10 +31,21 @@ def _stamp(entry: os.DirEntry[str], settled_before: int) -> Stamp:
         facts = entry.stat()
     except OSError:  # a link that leads nowhere: reading it will tell
         return UNSETTLED
+    if not stat.S_ISREG(facts.st_mode):
+        return UNSETTLED
     changed, written = facts.st_ctime_ns, facts.st_mtime_ns
     if changed >= settled_before or written >= settled_before:
         return UNSETTLED
     return hash((changed, written, facts.st_size, facts.st_ino))
+
+
+def _is_endless(entry: os.DirEntry[str]) -> bool:
+    """Whether it is, or leads to, a pipe, a socket or a device."""
+    try:
+        mode = entry.stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def _leads_to_a_folder(entry: os.DirEntry[str]) -> bool:
@@ -70,6 +83,7 @@ class WorkingTree:
         self.root = root
         self.left_out: set[str] = set()  # links to folders, which are not followed
         self.empty_folders: set[str] = set()
+        self._endless: set[str] = set()  # pipes and devices: reading them could wait for ever
 
     def listing(self, folder: str) -> dict[str, Stamp]:
         top = os.path.join(self.root, folder)  # noqa: PTH118  # names by the thousand: see docs/performance.md
@@ -88,6 +102,8 @@ class WorkingTree:
                 name = f"{shown}/{entry.name}"
                 if is_yaml(entry.name) and not entry.is_dir(follow_symlinks=False):
                     found[name] = _stamp(entry, settled_before)
+                    if found[name] == UNSETTLED and _is_endless(entry):
+                        self._endless.add(name)
                 elif entry.is_dir(follow_symlinks=False):
                     folders.append((entry.path, name))
                 elif entry.is_symlink() and _leads_to_a_folder(entry):
@@ -95,6 +111,8 @@ class WorkingTree:
         return {name: found[name] for name in sorted(found)}
 
     def raw(self, name: str) -> bytes:
+        if name in self._endless:
+            raise OSError(errno.EINVAL, "it is no regular file")
         with open(f"{self.root}/{name}", "rb", buffering=0) as file:  # noqa: PTH123  # twice as quick as read_bytes
             return file.read()
 

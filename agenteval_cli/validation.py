@@ -12,15 +12,24 @@ import msgspec
 
 from agenteval_cli import forked, git, rules, yaml_reader
 from agenteval_cli.checking import Context, Facts, check
-from agenteval_cli.config import FILE_NAME, config_from
-from agenteval_cli.errors import UsageError
+from agenteval_cli.config import FILE_NAME, Config, config_from
+from agenteval_cli.errors import InvalidFilesError, UsageError
 from agenteval_cli.escape import is_text
 from agenteval_cli.fixtures import with_tools
 from agenteval_cli.git import HistoryError
 from agenteval_cli.history import Past
 from agenteval_cli.ledger import FILE_NAME as LEDGER
+from agenteval_cli.phrases import count
 from agenteval_cli.problems import Problem, in_reading_order
-from agenteval_cli.repository import Repository, case_files, check_file, context_of, read_ledger, submodules_not_there
+from agenteval_cli.repository import (
+    Repository,
+    case_files,
+    check_file,
+    context_of,
+    read_ledger,
+    submodules_not_there,
+    unreadable,
+)
 from agenteval_cli.rules import across, identity, proof, reading
 from agenteval_cli.rules.parts import subject
 from agenteval_cli.sources import UNSETTLED, Index, Source, Stamp, WorkingTree
@@ -74,7 +83,7 @@ def validated(repository: Repository, start: Path, files: Sequence[str] = (), ch
     rules.known_rules([*choice.select, *choice.ignore])
     source: Source = Index(repository.root) if choice.staged else WorkingTree(repository.root)
     if choice.staged and source.has(FILE_NAME):
-        repository = Repository(repository.root, config_from(FILE_NAME, source.raw(FILE_NAME)))
+        repository = Repository(repository.root, _config_in(source))
     listing = case_files(repository, source)
     asked = {_from_root(repository, source, start, name) for name in files} if files else None
     named_elsewhere = {
@@ -101,6 +110,14 @@ def validated(repository: Repository, start: Path, files: Sequence[str] = (), ch
     )
 
 
+def _config_in(source: Source) -> Config:
+    """The configuration as it is staged. Raises InvalidFilesError."""
+    try:
+        return config_from(FILE_NAME, source.raw(FILE_NAME))
+    except OSError as error:
+        raise InvalidFilesError([unreadable(FILE_NAME, error)]) from error
+
+
 def _is_no_case(repository: Repository, name: str) -> bool:
     """Whether a named file is one of those that are looked at anyway: the ledger, a fixture, the configuration."""
     config = repository.config
@@ -114,8 +131,11 @@ def _passed_over(repository: Repository, source: Source) -> Iterator[str]:
     for name in submodules_not_there(repository, source):
         yield f"{name} is a submodule that is not checked out: `git submodule update --init`"
     if isinstance(source, Index):
-        for name in git.submodules(repository.root, repository.config.cases):
-            yield f"{name} is a submodule, whose cases the index of this repository does not have"
+        for name, mode in git.no_files(repository.root, repository.config.cases).items():
+            if mode == git.SUBMODULE:
+                yield f"{name} is a submodule, whose cases the index of this repository does not have"
+            else:
+                yield f"{name} is a link, and was not looked at: git's index has only where it leads"
 
 
 def _past(repository: Repository) -> tuple[Past | None, list[str]]:
@@ -145,6 +165,13 @@ def _identity_problems(
     except HistoryError as error:
         notes.append(f"{error}: {_NOT_HELD}")
         findings = list(identity.findings(known, retired, None))
+    if any(problem.severity == "error" for problem in problems):  # nobody knows what a broken ledger has retired
+        findings = [one for one in findings if one.rule != "vanished-case"]
+    if isinstance(source, WorkingTree) and any(one.rule == "vanished-case" for one in findings):
+        outside = git.not_checked_out(repository.root, repository.config.cases)
+        findings = [one for one in findings if one.rule != "vanished-case" or one.file not in outside]
+        if outside:
+            notes.append(f"{count(len(outside), 'file')} outside the sparse checkout: not looked at")
     told = (one for one in findings if asked is None or one.file in asked or one.rule == "vanished-case")
     return problems + [across.located(source, finding) for finding in told], notes
 

@@ -50,8 +50,8 @@ _STANDARD_TAGS = frozenset(_TAG + name for name in ("str", "int", "float", "bool
 
 _BOM = b"\xef\xbb\xbf"
 _LONE_CR = re.compile(rb"\r(?!\n)")
-_SEPARATORS = "\x85\u2028\u2029"
-_CONFLICT = re.compile(rb"^<{7} .*?^={7}\r?$.*?^>{7} ", re.MULTILINE | re.DOTALL)
+_SEPARATORS = ("\x85", "\u2028", "\u2029", "\n\ufeff")  # libyaml passes over the last, others read it
+_CONFLICT = re.compile(rb"^<{7}(?: |\r?$).*?^={7}\r?$.*?^>{7}(?: |\r?$)", re.MULTILINE | re.DOTALL)
 CONFLICT_MARKERS_INTENDED = b"# agenteval: conflict-markers-intended"
 
 _plain = plain_document
@@ -160,8 +160,8 @@ def _byte_faults(file: str, raw: bytes) -> tuple[Problem, ...]:
             return (_at_byte(file, raw, error.start, "yaml-encoding", words),)
         for mark in _SEPARATORS:
             if mark in text:
-                words = f"unusual line separator U+{ord(mark):04X}; use a plain line break"
-                found.append(_at_byte(file, raw, raw.index(mark.encode()), "yaml-separator", words))
+                words = f"unusual line separator U+{ord(mark[-1]):04X}; use a plain line break"
+                found.append(_at_byte(file, raw, raw.index(mark.encode()) + len(mark) - 1, "yaml-separator", words))
     if b"\r" in raw and (lone := _LONE_CR.search(raw)):
         words = "a carriage return alone is an unusual line separator; use a plain line break"
         found.append(_at_byte(file, raw, lone.start(), "yaml-separator", words))
@@ -170,8 +170,7 @@ def _byte_faults(file: str, raw: bytes) -> tuple[Problem, ...]:
 
 def _at_byte(file: str, raw: bytes, offset: int, rule: str, message: str) -> Problem:
     before = raw[:offset].removeprefix(_BOM)
-    start = before.rfind(b"\n") + 1
-    column = len(before[start:].decode("utf-8", "replace")) + 1
+    column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8", "replace")) + 1
     return Problem(file=file, line=before.count(b"\n") + 1, column=column, rule=rule, message=message)
 
 
@@ -296,6 +295,8 @@ class _Builder:
     def key(self, event: Any) -> str:
         """A key is the text that was written: `on:` is "on" and `5678:` is "5678", as JSON would have it."""
         if type(event) is ScalarEvent and (event.value or event.style):
+            if event.tag not in (None, "!", _TAG + "str"):
+                self.note(event, "yaml-tag", f"{_shown_tag(event.tag)} on a key, which is always text; remove it")
             if event.anchor is not None:
                 self.anchors[event.anchor] = (event.value, 1, 0)
             return str(event.value)
@@ -326,8 +327,7 @@ class _Builder:
         return value
 
     def scalar(self, event: Any) -> Any:
-        tag = event.tag
-        text: str = event.value
+        tag, text = event.tag, event.value
         if tag is not None and tag != "!":
             return self.tagged(event, tag, text)
         if event.style or tag == "!":

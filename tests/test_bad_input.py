@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 import shutil
 import sys
@@ -123,6 +124,15 @@ PRINTS = {
     ),
     "a crash": ("raise SystemExit('no model')", "the agent exited with code 1; it said: no model"),
     "a signal": ("import os; os.abort()", "the agent was killed by SIGABRT"),
+    "a signal without a name": ("import os; os.kill(os.getpid(), 37)", "the agent was killed by signal 37"),
+    "more tokens than there are": (
+        'print(\'{"output": "hello", "usage": {"input_tokens": 1e300}}\')',
+        "usage.input_tokens: 1e+300 must be at most",
+    ),
+    "a latency that no clock shows": (
+        'print(\'{"output": "hello", "latency_ms": %s}\' % ("9" * 400))',
+        "latency_ms: ",
+    ),
 }
 
 
@@ -139,6 +149,68 @@ def test_an_agent_that_prints(repo: Repo, what: str) -> None:
         "not_checked",
         "not_checked",
     )
+
+
+def test_a_program_in_the_command_may_be_longer_than_any_name_of_a_file(repo: Repo) -> None:
+    script = "cat > request; " + "true; " * 200 + "echo hello"
+    repo.write("agenteval.yaml", f"schema: 1\nagents: {{main: {{command: [sh, -c, '{script}'], protocol: text}}}}\n")
+    done = repo.run("run")
+    assert done.code == 0, done
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x" * 131_072, "the input has 131,072 bytes, too long for {input} in argv; let the agent read stdin"),
+        ("x" * 131_070, "the input has 131,070 bytes, too long for {input} in argv; let the agent read stdin"),
+        ("a\0b", "the input has a NUL character, which is not possible for {input} in argv; let the agent read stdin"),
+    ],
+)
+def test_a_text_that_no_argument_can_carry_is_not_the_agents_fault(repo: Repo, text: str, said: str) -> None:
+    command = f"[{sys.executable}, -c, 'print(1)', '--say={{input}}']"
+    repo.write("agenteval.yaml", f"schema: 1\nagents: {{main: {{command: {command}, protocol: text}}}}\n")
+    case = {"schema": 1, "id": "says", "tier": "smoke", "input": text, "outcome": [{"contains": "1"}]}
+    repo.case("says-hello", json.dumps(case))
+    assert repo.run("run").code == 3
+    (attempt,) = repo.attempts()
+    assert (attempt["status"], attempt["reason"]) == ("harness_error", said)
+
+
+def test_an_input_that_a_jsonl_agent_would_never_see_in_its_command_is_refused(repo: Repo) -> None:
+    repo.write("agenteval.yaml", "schema: 1\nagents: {main: {command: [cat, '{input}'], protocol: jsonl}}\n")
+    done = repo.run("run")
+    assert (done.code, "agents.main.command: a jsonl process answers many requests" in done.err) == (2, True), done
+
+
+def test_whole_numbers_with_a_decimal_point_are_read_back(repo: Repo) -> None:
+    call = '{"name": "look", "result": 1, "group": 1.0}'
+    usage = '{"input_tokens": 12.0, "output_tokens": 1e2}'
+    answer = f'{{"output": "hello", "tool_calls": [{call}], "usage": {usage}}}'
+    repo.agent(f"print('{answer}')")
+    assert repo.run("run").code == 0
+    assert repo.attempts()[0]["total_tokens"] == 112
+    assert repo.run("show", "says-hello", "--run", "latest").code == 0
+    assert repo.run("run", "--since", "latest").code == 0
+
+
+def test_of_thousands_of_unknown_keys_a_few_are_told(repo: Repo) -> None:
+    repo.agent(
+        "import json; print(json.dumps({'output': 'hello', 'x' * 5000: 1, **{f'k{n}': n for n in range(3000)}}))"
+    )
+    assert repo.run("run").code == 0
+    notes = repo.attempts()[0]["notes"]
+    assert notes[-1] == "2981 more keys of the response are not known and were left aside"
+    assert len("".join(notes)) < 3000
+
+
+@pytest.mark.parametrize("cost", ["-5", "1e999999", "9" * 400])
+def test_a_cost_that_nobody_pays_keeps_within_no_limit_and_breaks_no_report(repo: Repo, cost: str) -> None:
+    repo.agent(f'import json; print(json.dumps({{"output": "hello", "cost": "{cost}"}}))')
+    text = "schema: 1\nid: dear\ntier: smoke\ninput: hi\noutcome: [{contains: hello}]\nlimits: {cost: '1'}\n"
+    repo.case("says-hello", text)
+    assert repo.run("run").code == 3
+    assert repo.attempts()[0]["status"] == "ungraded"
+    assert repo.run("report", "--format", "html", "--output", "page.html").code == 0
 
 
 def test_an_agent_that_never_answers_is_not_green_because_nothing_forbidden_was_said(repo: Repo) -> None:

@@ -216,8 +216,8 @@ VALIDATE_LOADS = """
     caches case checking checks checks.answer checks.contains checks.interface checks.registry cli cli.console cli.options
     cli.validate_command compare config constraints digests errors escape file_facts finding fixtures forked git history
     judge_config ledger matchers mentions patterns phrases pointers problems recordings repository rules rules.across
-    rules.criteria rules.identity rules.interface rules.parts rules.proof rules.reading rules.sense rules.simulation rules.soundness rules.vacuous schemas
-    simulation sources state_patches talk transcript units user_config validation validation_cache yaml_plain yaml_reader
+    rules.criteria rules.identity rules.interface rules.parts rules.proof rules.reading rules.sense rules.simulation
+    rules.soundness rules.vacuous schemas simulation sources state_patches talk transcript units user_config validation validation_cache yaml_plain yaml_reader
 """
 
 

@@ -459,3 +459,36 @@ def test_our_own_hook_works_where_the_cases_are_in_a_subfolder(subscribed: Repo)
     config.write_text(text, encoding="utf-8")
     subscribed.git("add", "--all")
     assert not blocked(commit(subscribed), "no agenteval.yaml")
+
+
+def test_a_case_that_was_only_announced_is_no_part_of_the_commit(scripted: Repo) -> None:
+    put(scripted, "kettle")
+    put(scripted, "lamp")
+    scripted.git("add", "cases/kettle.yaml")
+    scripted.git("add", "--intent-to-add", "cases/lamp.yaml")
+    assert not blocked(commit(scripted, "cases/kettle.yaml"), "empty")
+    put(scripted, "empty", "")
+    scripted.git("add", "cases/empty.yaml")
+    assert blocked(commit(scripted), "the file is empty")
+
+
+def test_a_link_among_the_cases_is_said_to_be_passed_over(scripted: Repo) -> None:
+    scripted.write("kept/kettle.yaml", GOOD.replace("{id}", "kettle"))
+    (scripted.root / "cases" / "kettle.yaml").symlink_to("../kept/kettle.yaml")
+    scripted.git("add", "--all")
+    assert "cases/kettle.yaml is a link" in scripted.run("validate", "--staged").err
+
+
+def test_a_configuration_in_conflict_in_the_index_is_told_though_the_file_is_mended(repo: Repo) -> None:
+    config = (repo.root / "agenteval.yaml").read_text(encoding="utf-8")
+    repo.commit()
+    repo.git("checkout", "--quiet", "-b", "topic")
+    repo.write("agenteval.yaml", config + "gate: {min_pass_rate: 0.5}\n")
+    repo.commit("half")
+    repo.git("checkout", "--quiet", "main")
+    repo.write("agenteval.yaml", config + "gate: {min_pass_rate: 0.9}\n")
+    repo.commit("most")
+    assert repo.program("git", "merge", "topic").code == 1
+    repo.write("agenteval.yaml", config)
+    done = repo.run("validate", "--staged")
+    assert (done.code, "it is in conflict" in done.out + done.err) == (2, True), done

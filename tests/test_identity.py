@@ -1047,3 +1047,62 @@ def test_a_folder_that_may_not_be_read_is_not_passed_over(repo: Repo, mode: int)
 def test_git_is_never_asked_for_a_lock(gone: Repo) -> None:
     (gone.root / ".git" / "index.lock").touch()
     assert told(gone) == told(gone, "--staged") == ["vanished-case cases/kettle.yaml"]
+
+
+def test_a_sparse_checkout_accuses_nobody_of_what_it_leaves_out(repo: Repo) -> None:
+    put(repo, "kitchen/kettle", "kettle", "where is my kettle?")
+    put(repo, "lamp", "lamp", "where is my lamp?")
+    put(repo, "garden/hose", "hose", "where is my hose?")
+    repo.commit()
+    repo.git("sparse-checkout", "set", "cases/garden")
+    assert not (repo.root / "cases" / "kitchen").exists()
+    assert told(repo) == []
+    assert "1 file outside the sparse checkout" in notes(repo)
+    (repo.root / "cases" / "garden" / "hose.yaml").unlink()
+    assert told(repo) == ["vanished-case cases/garden/hose.yaml"]
+
+
+def both_retire(repo: Repo) -> None:
+    """A merge that stopped in the ledger: each branch has retired another case."""
+    put(repo, "kettle", "kettle", "where is my kettle?")
+    put(repo, "lamp", "lamp", "where is my lamp?")
+    repo.commit()
+    branch(repo, "topic")
+    repo.run("retire", "kettle", "--reason", "sold")
+    repo.commit("sold")
+    repo.git("checkout", "--quiet", "main")
+    repo.run("retire", "lamp", "--reason", "broken")
+    repo.commit("broken")
+    assert repo.program("git", "merge", "topic").code == 1
+
+
+def test_a_ledger_in_conflict_is_told_and_no_case_is_missed_because_of_it(repo: Repo) -> None:
+    both_retire(repo)
+    assert told(repo) == ["conflict-markers cases/retired.yaml"]
+    assert told(repo, "--staged") == ["file cases/retired.yaml"]
+
+
+@pytest.mark.parametrize("folder", ["./cases", "cases/", "cases/.", "cases//"])
+def test_the_folder_of_cases_is_the_same_however_it_is_written(repo: Repo, folder: str) -> None:
+    put(repo, "kettle", "kettle", "where is my kettle?")
+    put(repo, "lamp", "lamp", "where is my lamp?")
+    config = (repo.root / "agenteval.yaml").read_text(encoding="utf-8")
+    repo.write("agenteval.yaml", f'{config}cases: "{folder}"\n')
+    repo.commit()
+    repo.run("retire", "lamp", "--reason", "broken")
+    repo.git("add", "--all")
+    for how in ([], ["--staged"], ["cases/kettle.yaml"]):
+        assert told(repo, *how) == []
+    put(repo, "again", "lamp", "where is my other lamp?")
+    repo.git("add", "--all")
+    for how in ([], ["--staged"]):
+        assert told(repo, *how) == ["retired-id cases/again.yaml"]
+
+
+@pytest.mark.parametrize("folder", [".", "../elsewhere", "/elsewhere", "a/.."])
+def test_a_folder_of_cases_that_is_not_below_the_configuration_is_refused(repo: Repo, folder: str) -> None:
+    config = (repo.root / "agenteval.yaml").read_text(encoding="utf-8")
+    repo.write("agenteval.yaml", f'{config}cases: "{folder}"\n')
+    done = repo.run("validate")
+    assert done.code == 2
+    assert f"cases: '{folder}' is not a folder below the one of agenteval.yaml" in done.out + done.err

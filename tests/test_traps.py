@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -173,6 +174,33 @@ def test_a_placeholder_that_nothing_fills_is_told(repo: Repo) -> None:
     put(repo, "no-leak", text + "outcome: [{not_contains: '{{secrt}}'}]\n")
     (line,) = told(repo, "no-leak")
     assert "secrt" in line
+
+
+@pytest.mark.parametrize("leads_to", [None, "/dev/zero"])
+def test_a_pipe_or_a_device_among_the_cases_is_told_and_never_waited_for(repo: Repo, leads_to: str | None) -> None:
+    path = repo.root / "cases" / "endless.yaml"
+    if leads_to is None:
+        os.mkfifo(path)
+    else:
+        path.symlink_to(leads_to)
+    assert repo.run("validate").out == "cases/endless.yaml:1:1: cannot be read: it is no regular file [file]\n"
+    assert repo.run("list").code == 2
+
+
+def test_a_case_that_is_asked_for_and_invalid_is_not_said_to_be_unknown_only(repo: Repo) -> None:
+    put(repo, "kettle", CASE.replace("input:", "inptu:"))
+    put(repo, "lamp", "id: [")
+    for asked in (["show", "kettle"], ["list", "--tag", "billing"]):
+        assert "2 files with errors could not be asked: see `agenteval validate`" in repo.run(*asked).err
+    done = repo.run("quarantine", "add", "lamp", "--reason", "flaky")
+    assert "it may be in cases/lamp.yaml, whose ID cannot be read" in done.err
+
+
+def test_checks_of_any_turn_may_hold_of_different_ones(repo: Repo) -> None:
+    turns = "turns: [{user: Hi}, {user: Bye}]"
+    checks = "outcome: [{contains: hello, turn: any}, {not_contains: hello, turn: any}]"
+    put(repo, "greets-once", f"schema: 1\nid: greets-once\n{turns}\n{checks}\n")
+    assert told(repo, "greets-once") == []
 
 
 @pytest.mark.parametrize("name", ["KETTLE.YAML", "kettle.Yml"])

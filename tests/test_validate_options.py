@@ -575,6 +575,44 @@ def test_what_a_case_says_of_a_shared_tool_goes_before_what_the_fixture_says(sho
     assert tool["parameters"]["properties"] == {"order_id": {"type": "string"}}
 
 
+@pytest.mark.parametrize(
+    "tools",
+    [
+        "{use: shop}, {use: shop, name: get_order, responses: [{result: lost}]}",
+        "{use: shop, name: get_order, responses: [{result: lost}]}, {use: shop}",
+        "{use: shop}, {name: get_order, responses: [{result: lost}]}",
+    ],
+)
+def test_a_tool_that_a_case_names_goes_before_the_same_one_of_a_whole_fixture(shop: Repo, tools: str) -> None:
+    put(shop, "kettle", CASE + f"tools: [{tools}]\n")
+    assert told(shop) == []
+    found = shop.run("show", "kettle", "--json").json["case"]["tools"]
+    assert sorted(tool["name"] for tool in found) == ["close_order", "create_refund", "get_order"]
+    (responses,) = (tool["responses"] for tool in found if tool["name"] == "get_order")
+    assert responses == [{"result": "lost"}]
+
+
+def test_two_fixtures_with_one_tool_are_no_choice_of_the_case(shop: Repo) -> None:
+    shop.write("fixtures/other.yaml", "schema: 1\nid: other\ntools: [{name: get_order, responses: [{result: lost}]}]\n")
+    put(shop, "kettle", CASE + "tools: [{use: shop}, {use: other}]\n")
+    assert told(shop) == ["duplicate-tool cases/kettle.yaml tools"]
+    put(shop, "kettle", CASE + "tools: [{use: shop}, {use: other}, {use: other, name: get_order}]\n")
+    assert told(shop) == []
+
+
+def test_a_misspelt_matcher_of_a_shared_tool_is_told_in_the_fixture(shop: Repo) -> None:
+    shop.write("fixtures/shop.yaml", SHOP.replace('{order_id: "1"}', '{order_id: {between: "1"}}'))
+    put(shop, "kettle", CASE + "tools: [{use: shop}]\n")
+    assert told(shop) == ["bad-matcher fixtures/shop.yaml tools[0].responses[0].when.order_id.between"]
+
+
+def test_what_a_tool_said_to_a_wrong_call_may_be_recorded(shop: Repo) -> None:
+    parameters = "{properties: {a: {type: integer}}}"
+    responses = "[{when: {a: lots, b: 1}, error: {status: 400, message: a is a number}}]"
+    put(shop, "kettle", CASE + f"tools: [{{name: own, parameters: {parameters}, responses: {responses}}}]\n")
+    assert told(shop) == []
+
+
 def test_a_case_with_another_fixture_is_another_case(shop: Repo) -> None:
     def digest() -> str:
         (case,) = (case for case in shop.run("list", "--json").json["cases"] if case["id"] == "kettle")

@@ -214,6 +214,9 @@ def test_every_repeated_key_is_told() -> None:
         ("%YAML 1.1\n---\na: no\n", "1:1 yaml-directive"),
         ("a: {<<: [1]}\n", "1:5 yaml-merge"),
         ("a: {<<: text}\n", "1:5 yaml-merge"),
+        ("!secret a: 1\n", "1:1 yaml-tag"),
+        ("a: {!!python/name:os.system b: 1}\n", "1:5 yaml-tag"),
+        ("a: {!!int 7: 1}\n", "1:5 yaml-tag"),
     ],
 )
 def test_tags_directives_and_merges_that_are_not_plain_data_are_refused(text: str, problem: str) -> None:
@@ -269,6 +272,8 @@ def test_a_second_document_is_refused_where_it_starts(text: str) -> None:
         ("# a note\u0085a: 1\n", "1:9"),
         ("a: 1\rb: 2\n", "1:5"),
         ("a: 1\r\nb: |\r\n  x\ry\r\n", "3:4"),
+        ("a: 1\n\ufeffb: 2\n", "2:1"),
+        ("a:\n\ufeffb: 2\n", "2:1"),
     ],
 )
 def test_an_unusual_line_separator_is_refused_even_in_quotes_and_comments(text: str, place: str) -> None:
@@ -322,6 +327,7 @@ CONFLICT = "<<<<<<< HEAD\nb: 2\n=======\nb: 3\n>>>>>>> topic\n"
         (f"a: 1\n{CONFLICT}".replace("\n", "\r\n"), "2:1"),
         (CONFLICT.replace("=======", "||||||| base\nb: 0\n======="), "1:1"),
         (f"a: 1\na: 2\n{CONFLICT}", "3:1"),
+        (f'b: "\n{CONFLICT}"\n'.replace(" HEAD", "").replace(" topic", ""), "2:1"),
     ],
 )
 def test_conflict_markers_are_told_even_where_they_would_be_valid_yaml(text: str, place: str) -> None:

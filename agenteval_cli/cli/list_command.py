@@ -42,13 +42,13 @@ def command(
     Example: agenteval list --tag 'billing and not slow'
     """
     from agenteval_cli.repository import load, open_repository
-    from agenteval_cli.selection import selected
+    from agenteval_cli.selection import selected_of
 
     repository = open_repository(entered(directory))
     loaded = load(repository)
     picks = Picks(tier=tier, tag=tag, owner=owner, where=where, changed=changed)
     selection = selection_from(repository, loaded, picks)
-    chosen = selected(loaded.cases, selection)
+    chosen = selected_of(loaded, selection)
     if json:
         cases = [
             {

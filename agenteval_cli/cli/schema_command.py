@@ -27,6 +27,8 @@ class Name(StrEnum):
     ATTEMPT = "attempt"
     TRANSCRIPT = "transcript"
     OUTPUT = "output"
+    BASELINE = "baseline"
+    LABELS = "labels"
 
 
 def command(
