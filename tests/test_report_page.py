@@ -109,6 +109,19 @@ def test_what_did_not_pass_stands_first_and_the_table_filters_and_sorts(four: Ch
     assert four.find_element(By.XPATH, "//th[contains(., 'passed')]").get_attribute("aria-sort") == "ascending"
 
 
+def test_a_case_that_moved_has_the_attempts_of_the_run_before_beside_its_own(four: Chrome) -> None:
+    four.find_element(By.LINK_TEXT, "banana").send_keys(Keys.ENTER)
+    attempts = four.find_elements(By.CSS_SELECTOR, "dialog .bar-of-buttons button")
+    assert [button.text for button in attempts][2:4] == ["attempt 3: failed", "base, attempt 1: passed"]
+    assert attempts[1].get_attribute("aria-pressed") == "true", "the first that did not pass, of its own"
+    attempts[3].click()
+    assert "Conversation" in dialog(four)
+    assert four.find_element(By.CSS_SELECTOR, "dialog .attempt h3.passed").text == "passed"
+    four.find_element(By.TAG_NAME, "body").send_keys(Keys.ESCAPE)
+    four.find_element(By.LINK_TEXT, "apple").send_keys(Keys.ENTER)
+    assert "base, attempt" not in dialog(four), "it did not move"
+
+
 def test_everything_can_be_reached_by_keyboard(four: Chrome) -> None:
     def press(*keys: str) -> None:
         for key in keys:
@@ -121,7 +134,7 @@ def test_everything_can_be_reached_by_keyboard(four: Chrome) -> None:
     press(Keys.ARROW_RIGHT)
     assert four.find_element(By.CSS_SELECTOR, "button[aria-pressed=true]").text == "attempt 3: failed"
     press(Keys.ARROW_RIGHT)
-    assert four.find_element(By.CSS_SELECTOR, "button[aria-pressed=true]").text == "attempt 1: passed"
+    assert four.find_element(By.CSS_SELECTOR, "button[aria-pressed=true]").text == "base, attempt 1: passed"
     assert "1. look" in dialog(four)
     press(Keys.ESCAPE)
     assert four.switch_to.active_element.text == "banana", "the focus is where it was"

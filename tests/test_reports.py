@@ -101,11 +101,6 @@ def material(
         for plan, attempts in cases
     ]
     run = run_of(*changed)
-    compared = None
-    if base:
-        before = run_of(*base, id="20261101T090000.000000Z-0000")
-        diff = diff_of(before, run)
-        compared = Compared(diff, before, "broke", tuple(case.id for case in gate_failures(diff, "broke")))
 
     def transcript(attempt: AttemptRecord) -> TranscriptRecord:
         return TranscriptRecord(
@@ -117,6 +112,13 @@ def material(
                 output=reason or "Hi", tool_calls=(ToolCall(name="look", arguments={"url": reason}, result="found"),)
             ),
         )
+
+    compared = None
+    if base:
+        before = run_of(*base, id="20261101T090000.000000Z-0000")
+        diff = diff_of(before, run)
+        failed = tuple(case.id for case in gate_failures(diff, "broke"))
+        compared = Compared(diff, before, "broke", failed, transcript)
 
     return Material(run=run, summary=summary_of(run.record, run.attempts), compared=compared, transcript=transcript)
 

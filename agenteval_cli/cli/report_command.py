@@ -162,7 +162,8 @@ def _compared(repository: Repository, base: str | None, head: Run, rule: Gate) -
     from agenteval_cli.store import read_run
 
     before, diff = compared(repository, base, head, read_run)
-    return Compared(diff, before, rule, tuple(case.id for case in gate_failures(diff, rule)))
+    failed = tuple(case.id for case in gate_failures(diff, rule))
+    return Compared(diff, before, rule, failed, _transcripts_of(before))
 
 
 def _transcripts_of(run: Run) -> ReadTranscript:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.resources import files
+from typing import Any
 
 from agenteval_cli.breakdown import Share, by_tag, by_tier
 from agenteval_cli.diff import MOVED, CaseDiff, RunDiff, incomplete_in
+from agenteval_cli.explaining import MOST_CASES
 from agenteval_cli.phrases import count
 from agenteval_cli.records import AttemptRecord
 from agenteval_cli.reports.dialogue import dialogue
 from agenteval_cli.reports.escaping import for_html
 from agenteval_cli.reports.history_plot import history
 from agenteval_cli.reports.interface import Material, by_case, name_of
-from agenteval_cli.reports.page_data import as_json, case_data, conversation_data, text
+from agenteval_cli.reports.page_data import as_json, attempt_data, case_data, conversation_data, text
 from agenteval_cli.reports.page_table import options, table
 from agenteval_cli.reports.plots import Rate, distribution, rates
 from agenteval_cli.reports.words import about, sums_of, verdict_of
@@ -26,6 +28,7 @@ from agenteval_cli.units import amount
 
 _MOST_ROWS = 12
 _ATTEMPTS_IN_DETAIL = 3
+_ATTEMPTS_BEFORE = 5  # of a case, of the run before
 _MOST_IN_DETAIL = 2000
 
 
@@ -47,10 +50,27 @@ def _parts(material: Material) -> Iterator[str]:
     yield from _failures(material, attempts, changes)
     yield '</main>\n<dialog id="case" aria-labelledby="case-title"></dialog>\n'
     yield '<script type="application/json" id="data">'
+    before = _before(material)
     for case in material.summary.cases:  # a line each, of which only those are read that somebody opens
-        yield as_json(case_data(case, attempts.get(case.id, ()), material.transcript, changes.get(case.id))) + "\n"
+        tries = [attempt_data(attempt, material.transcript(attempt)) for attempt in attempts.get(case.id, ())]
+        yield as_json(case_data(case, [*tries, *before(case.id)], changes.get(case.id))) + "\n"
     yield "</script>\n"
     yield f"<script>{script}</script>\n</body>\n</html>\n"
+
+
+def _before(material: Material) -> Callable[[str], list[dict[str, Any]]]:
+    """What the run before has of a case that moved, so that both conversations can be read; of the first such cases."""
+    compared = material.compared
+    if compared is None:
+        return lambda _: []
+    moved = {row.id.casefold() for row in [row for row in compared.diff.cases if row.change in MOVED][:MOST_CASES]}
+    attempts = {case.casefold(): made for case, made in by_case(compared.base).items() if case.casefold() in moved}
+
+    def of(case: str) -> list[dict[str, Any]]:
+        told = [(each, compared.transcript(each)) for each in attempts.get(case.casefold(), ())[:_ATTEMPTS_BEFORE]]
+        return [attempt_data(each, record, side="base") for each, record in told if record is not None]
+
+    return of
 
 
 def _asset(name: str) -> str:

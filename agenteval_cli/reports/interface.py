@@ -28,12 +28,16 @@ def first_line(_: CaseSummary) -> int:
 
 
 class Compared(msgspec.Struct, frozen=True):
-    """The diff of a report, with the run before, the rule of the gate and the IDs of the cases that fail it."""
+    """The diff of a report, with the run before, the rule of the gate and the IDs of the cases that fail it.
+
+    `transcript` reads those of the run before.
+    """
 
     diff: RunDiff
     base: Run
     rule: str
     failed: tuple[str, ...]
+    transcript: ReadTranscript = no_transcript
 
 
 class Material(msgspec.Struct, frozen=True, kw_only=True):

@@ -141,14 +141,14 @@
     };
     pick.by = (step) => pick(at + step);
     item.attempts.forEach((each, index) => buttons.append(button(each.status,
-      "attempt " + each.number + (each.retry ? " retry " + each.retry : "") + ": " + each.status.replace("_", " "),
+      (each.side ? each.side + ", " : "") + "attempt " + each.number + (each.retry ? " retry " + each.retry : "") + ": " + each.status.replace("_", " "),
       () => pick(index))));
     const title = el("h2", "", item.id + "  " + item.counts);
     title.id = "case-title";
     dialog.replaceChildren(button("close", "close (Esc)", () => dialog.close()), title,
       el("p", "", (item.title ? item.title + " · " : "") + item.file), ...[change(item.change)].filter(Boolean),
       item.attempts.length ? buttons : el("p", "", "no attempt has ended"), place);
-    const first = item.attempts.findIndex((each) => each.status !== "passed");
+    const first = item.attempts.findIndex((each) => !each.side && each.status !== "passed");
     pick(Math.max(first, 0));
     opener = row.querySelector("a.link");
     if (!dialog.open) dialog.showModal();

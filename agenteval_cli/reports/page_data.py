@@ -14,7 +14,7 @@ from agenteval_cli.finding import CheckResult
 from agenteval_cli.phrases import count
 from agenteval_cli.records import AttemptRecord, TranscriptRecord
 from agenteval_cli.reports.escaping import escaped_in_json
-from agenteval_cli.reports.interface import ReadTranscript, name_of
+from agenteval_cli.reports.interface import name_of
 from agenteval_cli.reports.markdown_diff import evidence_of
 from agenteval_cli.reports.words import in_full, lasting
 from agenteval_cli.summary import CaseSummary
@@ -28,10 +28,8 @@ def text(value: Any, most: int = _MOST) -> str:
     return whole if len(whole) <= most else f"{whole[:most]}\n… {len(whole) - most:,} more characters"
 
 
-def case_data(
-    case: CaseSummary, attempts: Sequence[AttemptRecord], transcript: ReadTranscript, row: CaseDiff | None
-) -> dict[str, Any]:
-    """One case with all its attempts, and what changed where it is compared."""
+def case_data(case: CaseSummary, attempts: Sequence[dict[str, Any]], row: CaseDiff | None) -> dict[str, Any]:
+    """One case with its attempts, each from attempt_data, and what changed where it is compared."""
     return {
         "id": case.id,
         "title": case.title,
@@ -39,7 +37,7 @@ def case_data(
         "verdict": case.verdict,
         "counts": f"{case.passed}/{case.planned}",
         "change": _change(row) if row else None,
-        "attempts": [_attempt(attempt, transcript(attempt)) for attempt in attempts],
+        "attempts": attempts,
     }
 
 
@@ -52,7 +50,8 @@ def as_json(data: dict[str, Any]) -> str:
     return escaped_in_json(raw)
 
 
-def _attempt(attempt: AttemptRecord, record: TranscriptRecord | None) -> dict[str, Any]:
+def attempt_data(attempt: AttemptRecord, record: TranscriptRecord | None, side: str = "") -> dict[str, Any]:
+    """One try of an attempt; `side` says which run it is of, where it is not the one that is reported on."""
     measured = [lasting(attempt.duration_ms)]
     measured += [count(attempt.steps, "step")] if attempt.steps is not None else []
     measured += [count(attempt.total_tokens, "token")] if attempt.total_tokens is not None else []
@@ -61,6 +60,7 @@ def _attempt(attempt: AttemptRecord, record: TranscriptRecord | None) -> dict[st
     measured += [f"kept from run {attempt.reused_from}"] if attempt.reused_from else []
     told = conversation_data(attempt.checks, record)
     return {
+        "side": side,
         "number": attempt.attempt,
         "retry": attempt.retry,
         "status": attempt.status,
