@@ -36,8 +36,9 @@ def with_tools(data: dict[str, Any], fixtures: Mapping[str, Fixture]) -> dict[st
 
 
 def inventory(data: Mapping[str, Any], fixtures: Mapping[str, Fixture]) -> list[Tool]:
-    """The case's tools, those of its fixtures included."""
-    tools = data.get("tools", ())
+    """The case's tools, those of its fixtures included. A whole fixture that is named twice is there once."""
+    listed = data.get("tools", ())
+    tools = [tool for at, tool in enumerate(listed) if set(tool) != {"use"} or tool not in listed[:at]]
     named = {tool["name"] for tool in tools if "name" in tool}
     return [
         found for tool in tools for found in _stands_for(tool, fixtures) if "name" in tool or found["name"] not in named

@@ -133,12 +133,14 @@ def emitted() -> Iterator[tuple[str, str]]:
                     yield value.value, path.name
 
 
+@pytest.mark.slow
 def test_every_rule_that_a_problem_can_have_is_explained() -> None:
     found = dict(emitted())
     assert len(found) > 15
     assert {rule: module for rule, module in found.items() if rule not in RULES} == {}
 
 
+@pytest.mark.slow
 def test_every_rule_that_is_explained_is_applied_by_something() -> None:
     applied = {rule for rule, _ in emitted()} | {name for name, rule in RULES.items() if rule.look}
     assert set(RULES) - applied == set()
@@ -189,6 +191,7 @@ def test_every_problem_is_as_severe_as_its_rule(examples: Repo) -> None:
     }
 
 
+@pytest.mark.slow
 def test_json_by_either_name_is_the_same(examples: Repo) -> None:
     assert examples.run("validate", "--json").out == examples.run("validate", "--format", "json").out
 
@@ -210,6 +213,7 @@ def test_github_gets_one_annotation_for_each_problem_and_nothing_else(examples: 
     assert "file=cases/100%25 a%2Cb%3Ac/" in done.out
 
 
+@pytest.mark.slow
 def test_sarif_is_what_code_scanning_asks_for(examples: Repo) -> None:
     expected = places(examples.run("validate", "--json"))
     done = examples.run("validate", "--format", "sarif")
@@ -295,6 +299,7 @@ def test_the_proof_tells_the_cases_that_silence_would_pass(repo: Repo) -> None:
     assert proved == {f"cases/{name}.yaml": "nop-passes" for name in ONLY_FORBIDS}
 
 
+@pytest.mark.slow
 def test_the_proof_is_of_the_named_files_and_can_be_selected(repo: Repo) -> None:
     put(repo, "no-leak", "schema: 1\nid: no-leak\ninput: ask\noutcome: [{not_contains: hunter2}]\n")
     put(repo, "broken", "schema: 1\nid: broken\n")
@@ -464,6 +469,7 @@ def test_two_looks_at_once_remember_nothing_wrong(examples: Repo) -> None:
 # ---- many files, in several processes
 
 
+@pytest.mark.slow
 def test_many_files_are_told_as_few_are(repo: Repo) -> None:
     """The helpers read with events of their own, and hand what is not plain to the careful reader."""
     texts = {
@@ -590,6 +596,13 @@ def test_a_tool_that_a_case_names_goes_before_the_same_one_of_a_whole_fixture(sh
     assert sorted(tool["name"] for tool in found) == ["close_order", "create_refund", "get_order"]
     (responses,) = (tool["responses"] for tool in found if tool["name"] == "get_order")
     assert responses == [{"result": "lost"}]
+
+
+def test_a_fixture_that_is_named_twice_is_there_once(shop: Repo) -> None:
+    put(shop, "kettle", CASE + "tools: [{use: shop}, {use: shop}]\n")
+    assert told(shop) == []
+    found = shop.run("show", "kettle", "--json").json["case"]["tools"]
+    assert sorted(tool["name"] for tool in found) == ["close_order", "create_refund", "get_order"]
 
 
 def test_two_fixtures_with_one_tool_are_no_choice_of_the_case(shop: Repo) -> None:

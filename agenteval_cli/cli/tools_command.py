@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -86,8 +86,11 @@ def _serve(case: Case, *, json: bool, quiet: bool, verbose: bool) -> None:
     try:
         state = case.data.get("state", msgspec.UNSET)
         endpoint = server.open(case.id, case.data["tools"], state, limits=case.limits, on_call=calls.put)
-        _print_endpoint(endpoint, json=json)
-        _print_calls(calls, json=json, most=2000 if verbose else 400)
+        try:
+            _print_endpoint(endpoint, json=json)
+            _print_calls(calls, json=json, most=2000 if verbose else 400)
+        except KeyboardInterrupt:  # the user has had enough, perhaps already of the first line
+            say("")
         observed = server.close(case.id)
     finally:
         server.stop()
@@ -108,18 +111,15 @@ def _print_endpoint(endpoint: Endpoint, *, json: bool) -> None:
     say(f"POST {base}/tools/NAME calls a tool; GET {base}/state shows the state")
 
 
-def _print_calls(calls: queue.SimpleQueue[ToolCall], *, json: bool, most: int) -> None:
-    """Each call, until the user has had enough."""
-    try:
-        while True:
-            call = calls.get()
-            if json:
-                _print_line({"call": call})
-            else:
-                result(_told(call, most))
-                sys.stdout.flush()
-    except KeyboardInterrupt:
-        say("")
+def _print_calls(calls: queue.SimpleQueue[ToolCall], *, json: bool, most: int) -> NoReturn:
+    """Each call as it comes, without an end."""
+    while True:
+        call = calls.get()
+        if json:
+            _print_line({"call": call})
+        else:
+            result(_told(call, most))
+            sys.stdout.flush()
 
 
 def _told(call: ToolCall, most: int) -> str:
