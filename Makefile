@@ -37,18 +37,27 @@ setup-local: $(READY)  ## Install a small language model (about 200 MB) for demo
 demo-llm: setup-local  ## Run thirteen cases through a real model on this machine, as agent, judge and user
 	@AGENTEVAL="$(CURDIR)/$(BIN)/agenteval" PYTHON="$(CURDIR)/$(BIN)/python" bash examples/local_model/demo.sh
 
-.PHONY: test
-test: $(DEV_READY)  ## Run all tests, slow ones too, with coverage
-	@$(BIN)/python -m coverage erase
-	@$(BIN)/python -m coverage run -m pytest -n auto || { \
+# A test that fails is tried again alone, once and loudly: it passes on a machine that has nothing else to do, or not at all.
+define tests
+	@$(BIN)/python -m pytest -n auto $(1) || { \
 	  echo "== the tests that failed, alone: what passes now wants an idle machine, and is a fault of the test"; \
-	  $(BIN)/python -m coverage run -m pytest -v --last-failed --last-failed-no-failures=none; }
+	  $(BIN)/python -m pytest -v --last-failed --last-failed-no-failures=none $(1); }
+endef
+
+.PHONY: test
+test: $(DEV_READY)  ## Run the tests, but for the slow ones
+	$(call tests,-m 'not slow')
+
+.PHONY: test-slow
+test-slow: $(DEV_READY)  ## Run the slow tests: whole stories, hundreds of kills, a browser, a real model
+	$(call tests,-m slow)
+
+.PHONY: coverage
+coverage: $(DEV_READY)  ## Run all tests, and print what none of them reached
+	@$(BIN)/python -m coverage erase
+	@$(BIN)/python -m coverage run -m pytest -n auto
 	@$(BIN)/python -m coverage combine --quiet
 	@$(BIN)/python -m coverage report --skip-covered --show-missing
-
-.PHONY: test-quick
-test-quick: $(DEV_READY)  ## Run the tests that are not marked slow
-	@$(BIN)/python -m pytest -n auto -m 'not slow'
 
 .PHONY: lint
 lint: $(DEV_READY)  ## ruff, formatting and layering

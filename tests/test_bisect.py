@@ -30,6 +30,7 @@ def seven(repo: Repo) -> Repo:
     return repo
 
 
+@pytest.mark.slow
 def test_the_commit_is_found_and_nothing_of_the_checkout_is_touched(seven: Repo) -> None:
     seven.write("scratch.txt", "mine")
     before = seven.git("status", "--porcelain"), seven.git("rev-parse", "HEAD")
@@ -45,6 +46,7 @@ def test_the_commit_is_found_and_nothing_of_the_checkout_is_touched(seven: Repo)
     assert seven.runs() == []
 
 
+@pytest.mark.slow
 def test_one_commit_is_named_where_all_can_run(seven: Repo) -> None:
     seven.git("checkout", "--quiet", "-b", "mended", "c3")
     for number in range(4, 8):
@@ -56,6 +58,7 @@ def test_one_commit_is_named_where_all_can_run(seven: Repo) -> None:
     assert "with a confidence of 95.0%" in done.err
 
 
+@pytest.mark.slow
 def test_a_commit_is_prepared_and_skipped_where_that_fails(seven: Repo) -> None:
     seven.git("checkout", "--quiet", "-b", "built", "c3")
     built = SAYS.replace('"WORD"', 'open(__file__.replace("agent.py", "word")).read()')

@@ -170,6 +170,7 @@ def test_a_mark_that_the_agent_itself_printed_is_a_character_like_any_other() ->
     assert result("contains", "\ufffd", "caf\ufffd").result == "passed"
 
 
+@pytest.mark.slow
 def test_a_pattern_that_cannot_be_decided_in_time_is_an_error_and_no_verdict() -> None:
     begin = process_time()
     found = result("regex", "(a|aa)+$", "a" * 40 + "!")
@@ -237,6 +238,7 @@ def test_an_answer_that_nobody_can_see_is_empty(output: str) -> None:
     assert result("not_empty", expected=True, output=output + "🫨").result == "passed"
 
 
+@pytest.mark.slow
 def test_a_pattern_that_calls_itself_without_end_is_an_error_of_its_check() -> None:
     found = result("regex", "(?R)", "Yes.")
     assert found.result == "error"
@@ -330,6 +332,7 @@ def test_r07_an_agent_that_says_nothing_does_not_pass_by_what_it_leaves_out() ->
         assert verdict_on(case(outcome=[each]), answered(did(output=None))).status == "failed"
 
 
+@pytest.mark.slow
 def test_r20_a_pattern_that_backtracks_without_end_is_an_error_of_its_check_alone() -> None:
     outcome = [{"regex": "^(a|aa)+$"}, {"contains": "!"}]
     found = verdict_on(case(outcome=outcome), answered(did(output="a" * 40 + "!")))

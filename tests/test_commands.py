@@ -193,6 +193,7 @@ def test_edited_new_and_removed_cases_are_shown_and_not_judged(repo: Repo) -> No
     }
 
 
+@pytest.mark.slow
 def test_a_case_that_was_not_asked_for_is_not_removed(repo: Repo) -> None:
     repo.case("old-bug", tier="regression")
     repo.run("run")
@@ -201,6 +202,7 @@ def test_a_case_that_was_not_asked_for_is_not_removed(repo: Repo) -> None:
     assert cases["old-bug"] == ("not_comparable", "not selected in the head run")
 
 
+@pytest.mark.slow
 def test_a_diff_without_evidence_is_not_good(repo: Repo) -> None:
     repo.run("run")
     repo.case("says-hello", GOOD_CASE + "  - contains: ello\n")
@@ -210,6 +212,7 @@ def test_a_diff_without_evidence_is_not_good(repo: Repo) -> None:
     assert "no case could be compared" in done.err
 
 
+@pytest.mark.slow
 def test_runs_are_named_by_id_its_beginning_folder_word_or_ref(repo: Repo) -> None:
     first = repo.commit()
     repo.run("run")
@@ -230,6 +233,7 @@ def test_a_branch_that_is_called_like_a_folder_names_its_run(repo: Repo) -> None
     assert repo.run("diff", "cases", "latest").code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("base", "said"),
     [
@@ -250,6 +254,7 @@ def test_a_run_that_is_not_known(repo: Repo, base: str, said: str) -> None:
     assert said in done.err
 
 
+@pytest.mark.slow
 def test_a_diff_needs_two_runs(repo: Repo) -> None:
     assert "there is no finished run in .agenteval/runs" in repo.run("diff").err
     repo.run("run")
@@ -296,6 +301,7 @@ def test_help_knows_the_schemas_of_every_json_output() -> None:
     assert set(COMMANDS) <= named
 
 
+@pytest.mark.slow
 def test_a_cost_that_is_no_number_is_unknown_not_a_crash(repo: Repo) -> None:
     repo.agent("import json; print(json.dumps({'output': 'hello', 'cost': 'cheap'}))")
     repo.run("run")

@@ -43,6 +43,7 @@ def agent(repo: Repo, *, broken: bool) -> None:
         mark.unlink()
 
 
+@pytest.mark.slow
 def test_fresh_attempts_of_both_agents_tell_a_real_break_from_bad_luck(two: Repo) -> None:
     done = two.run("run", "--confirm", "8")
     assert done.code == 1
@@ -58,6 +59,7 @@ def test_fresh_attempts_of_both_agents_tell_a_real_break_from_bad_luck(two: Repo
     assert cases["broken"]["fresh"]["base_passed"] == cases["broken"]["fresh"]["base_graded"] == 8
 
 
+@pytest.mark.slow
 def test_fresh_attempts_are_runs_of_their_own_that_nobody_takes_for_the_latest(two: Repo) -> None:
     two.run("run", "--confirm", "8")
     records = [json.loads((run / "run.json").read_text(encoding="utf-8")) for run in two.runs()]

@@ -181,6 +181,7 @@ def imports_of(path: Path) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
 
 
+@pytest.mark.slow
 def test_nothing_below_the_command_line_imports_it_or_its_libraries() -> None:
     package = ROOT / "agenteval_cli"
     lower = [path for path in package.rglob("*.py") if "cli" not in path.relative_to(package).parts]

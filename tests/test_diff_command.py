@@ -80,6 +80,7 @@ def test_a_broken_case_shows_which_check_where_the_paths_part_and_both_answers(s
     assert "pass rate over 1 compared case: 100.0% → 0.0%" in done.out
 
 
+@pytest.mark.slow
 def test_as_json_all_of_it_satisfies_the_schema(shop: Repo) -> None:
     shop.case("added", CASE)
     shop.run("run", "--attempts", "3")
@@ -104,6 +105,7 @@ def test_a_slice_that_is_asked_for_once_more_is_told_once(shop: Repo) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_key_that_no_case_has_is_told(shop: Repo) -> None:
     assert "no compared case has 'ownr' in its metadata" in shop.run("diff", "--by", "owner", "--by", "ownr").err
     assert "in its metadata" not in shop.run("diff", "--by", "owner").err
@@ -117,6 +119,7 @@ def test_what_was_fixed_compares_what_failed_before_with_what_passes_now(shop: R
     assert 'create_refund: arguments at $.amount: "12.90" → "129.00"' in out
 
 
+@pytest.mark.slow
 def test_an_attempt_without_a_transcript_has_no_path_and_is_no_reason_to_fail(shop: Repo) -> None:
     shop.agent("raise SystemExit(3)")
     shop.run("run", "--attempts", "3")
@@ -130,6 +133,7 @@ def test_an_attempt_without_a_transcript_has_no_path_and_is_no_reason_to_fail(sh
     assert "broke money 3/3 → 0/3" in shop.run("diff", shop.runs()[0].name, "latest").out
 
 
+@pytest.mark.slow
 def test_a_long_answer_is_cut_and_the_command_that_shows_it_is_told(shop: Repo) -> None:
     run_with(shop, {**BAD, "output": "one word\n" * 30}, "--attempts", "3")
     out = shop.run("diff", shop.runs()[0].name, "latest").out
@@ -137,6 +141,7 @@ def test_a_long_answer_is_cut_and_the_command_that_shows_it_is_told(shop: Repo) 
     assert "--full" not in out
 
 
+@pytest.mark.slow
 def test_an_attempt_that_crashed_is_not_told_by_one_that_passed(shop: Repo) -> None:
     """Two attempts of three crash without a word: what the third answered is not what changed."""
     run_with(shop, GOOD, "--attempts", "3", "--seed", "7")
@@ -151,6 +156,7 @@ def test_an_attempt_that_crashed_is_not_told_by_one_that_passed(shop: Repo) -> N
     assert "same" not in done.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
@@ -182,6 +188,7 @@ def test_no_command_lets_an_agent_or_a_case_give_orders_to_the_log_of_a_ci_job(
 # ---- edited cases
 
 
+@pytest.mark.slow
 def test_an_edited_case_shows_what_changed_in_it(shop: Repo) -> None:
     shop.commit()
     shop.case("money", CASE.replace("contains: refund", "contains: money") + "tools: [{name: find_order}]\n")
@@ -193,6 +200,7 @@ def test_an_edited_case_shows_what_changed_in_it(shop: Repo) -> None:
     assert 'tools: tools: added: [{"name": "find_order"}]' in done.out
 
 
+@pytest.mark.slow
 def test_an_edited_case_is_judged_where_that_is_asked_for(shop: Repo) -> None:
     shop.commit()
     shop.case("money", CASE.replace("contains: refund", "contains: cannot"))
@@ -211,6 +219,7 @@ def test_what_changed_in_a_file_that_can_no_longer_be_found_is_not_guessed(shop:
     assert done.json["diff"]["cases"][0]["case_changes"] is None
 
 
+@pytest.mark.slow
 def test_a_fixture_that_changed_is_told_from_a_file_that_did(shop: Repo) -> None:
     shop.write("given.txt", "one")
     shop.case("money", CASE + "files: [given.txt]\n")
@@ -239,6 +248,7 @@ def test_only_the_classes_asked_for_are_shown(shop: Repo) -> None:
     assert shop.run("diff", base, "latest", "--only", "broken").code == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "code"),
     [
@@ -328,6 +338,7 @@ def test_hostile_answers_paths_and_edits_are_escaped(shop: Repo) -> None:
 # ---- reading
 
 
+@pytest.mark.slow
 def test_a_run_read_for_a_diff_says_the_same_as_one_read_in_full(shop: Repo) -> None:
     shop.agent("raise SystemExit(3)")
     shop.run("run", "--attempts", "3", "--retry-errors", "1")

@@ -159,6 +159,7 @@ def finish(repo: Repo, victim: Victim) -> None:
     assert (len(graded), set(graded.values())) == (CASES * ATTEMPTS, {1})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("program", "protocol"), [(SLOW_LINES, "jsonl"), (SLOW_PROCESS, "json")])
 def test_a_tool_that_is_killed_at_random_moments_loses_nothing(repo: Repo, program: str, protocol: str) -> None:
     prepared(repo, program, protocol)

@@ -152,6 +152,7 @@ def untouched(before: bytes, after: bytes) -> tuple[int, int]:
 # ---- for all files
 
 
+@pytest.mark.slow
 @steady
 @given(files(), st.sampled_from(ORDER), values)
 def test_setting_a_key_changes_its_block_and_nothing_else(raw: bytes, key: str, value: Any) -> None:
@@ -189,6 +190,7 @@ def test_removing_a_key_removes_its_block_and_nothing_else(raw: bytes, draw: st.
     assert len(lines) - tail <= end
 
 
+@pytest.mark.slow
 @steady
 @given(files(), st.permutations(ORDER))
 def test_reordering_keeps_every_line_and_every_comment_with_its_key(raw: bytes, order: list[str]) -> None:
@@ -225,6 +227,7 @@ def test_a_list_grows_at_its_end(raw: bytes, value: Any) -> None:
         assert head + tail >= len(with_break(raw).splitlines()) - flow
 
 
+@pytest.mark.slow
 @steady
 @given(files())
 def test_formatting_changes_no_data_and_is_done_at_once(raw: bytes) -> None:
@@ -237,6 +240,7 @@ def test_formatting_changes_no_data_and_is_done_at_once(raw: bytes) -> None:
     assert list(key_lines(after)) == sorted(key_lines(raw), key=ORDER.index)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=400)
 @given(st.dictionaries(texts, values, min_size=1, max_size=5))
 def test_what_is_written_is_read_back_as_it_was(written: dict[str, Any]) -> None:

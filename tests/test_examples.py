@@ -67,6 +67,7 @@ def test_a_file_with_an_error_is_no_case_and_one_with_warnings_is(file: str) -> 
     assert len(found.cases) == (0 if found.errors else 1)
 
 
+@pytest.mark.slow
 def test_one_bad_file_hides_neither_the_others_problems_nor_the_good_cases() -> None:
     files = [*names("valid"), *names("invalid")]
     found = loaded(*files)

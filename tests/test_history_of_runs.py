@@ -158,6 +158,7 @@ def test_without_a_place_for_the_cache_it_works_all_the_same(tmp_path: Path) -> 
     assert points(tmp_path) == ["2/2"]
 
 
+@pytest.mark.slow
 @steady
 @given(
     st.lists(
@@ -352,6 +353,7 @@ def test_a_slice_of_few_attempts_is_too_thin() -> None:
     assert suggested(latest=(LatestResult("greet", 60, 90, None, None, None),)) == []
 
 
+@pytest.mark.slow
 def test_the_command_for_a_thin_slice_selects_it_whatever_its_value_is_called(repo: Repo) -> None:
     tags = """["not", "it's $HOME", "plain"]"""
     metadata = """{owner: two words, odd key: true, n: 3, a.b: c, intent: "$(touch pwned)"}"""
@@ -435,6 +437,7 @@ def test_history_as_json_is_what_its_schema_says(broken: Repo) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [(["says-helo"], "did you mean 'says-hello'"), (["says-hello", "--agent", "b"], "there is main")],
@@ -445,6 +448,7 @@ def test_a_case_without_runs_is_asked_wrongly(broken: Repo, arguments: list[str]
     assert told in done.err
 
 
+@pytest.mark.slow
 def test_review_suggests_with_evidence(broken: Repo) -> None:
     broken.case(
         "held",
@@ -467,12 +471,14 @@ def test_review_without_a_run_says_what_makes_one(repo: Repo) -> None:
     assert "`agenteval run` makes one" in done.err
 
 
+@pytest.mark.slow
 def test_accepting_and_showing_a_baseline_print_what_their_schemas_say(broken: Repo) -> None:
     output_schema("baseline_accept").validate(broken.run("baseline", "accept", "--json").json)
     output_schema("baseline_show").validate(broken.run("baseline", "show", "--json").json)
     output_schema("diff").validate(broken.run("baseline", "diff", "--json").json)
 
 
+@pytest.mark.slow
 def test_commits_of_another_branch_are_not_blamed(broken: Repo) -> None:
     broken.git("checkout", "--quiet", "-b", "side", "HEAD~2")
     broken.git("commit", "--quiet", "--allow-empty", "--message", "aside")

@@ -294,6 +294,7 @@ def test_an_agent_that_removes_the_folders_of_the_run_harms_no_later_attempt(fie
     field.assert_nothing_is_left()
 
 
+@pytest.mark.slow
 def test_what_may_not_be_removed_by_anyone_costs_no_attempt(field: Field) -> None:
     field.attacked("subprocess.run(['chattr', '+i', '.'], stderr=subprocess.DEVNULL); answer()")
     try:
@@ -402,6 +403,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
 def test_odd_bytes_are_read_leniently_and_kept_as_they_were(field: Field, locale: str) -> None:
     table = {name: raw for name, (raw, _, _) in TEXTS.items()}
@@ -456,6 +458,7 @@ def stopped(process: subprocess.Popen[str]) -> tuple[str, str]:
     return process.communicate(timeout=60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_while_many_run_keeps_what_has_ended_and_leaves_nothing(
     stubborn: Field, number: signal.Signals
@@ -520,6 +523,7 @@ def test_who_asked_not_to_be_hung_up_on_is_not(field: Field) -> None:
     assert field.statuses == {"good": ["passed"], "attacked": ["passed"]}
 
 
+@pytest.mark.slow
 def test_a_killed_tool_leaves_no_process_and_no_folder(stubborn: Field) -> None:
     process = stubborn.start("run", "--attempts", "4")
     wait_for(lambda: len(stubborn.noted) == 8 and len(stubborn.attempts()) == 4)
@@ -552,6 +556,7 @@ def test_no_room_for_folders_is_told_and_incomplete(field: Field) -> None:
 # ---- agents that stay
 
 
+@pytest.mark.slow
 def test_a_hung_and_a_crashed_worker_cost_their_own_attempts(field: Field) -> None:
     field.agent(
         """
@@ -605,6 +610,7 @@ def test_a_late_answer_that_names_its_attempt_is_not_taken_for_that_of_the_next(
     assert "the agent answered another attempt than the one it was asked for" in done.out
 
 
+@pytest.mark.slow
 def test_many_stubborn_workers_are_ended_together(field: Field) -> None:
     field.agent(
         """

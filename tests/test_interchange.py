@@ -647,6 +647,7 @@ def with_real_calls(given: Data) -> Data:
     return given
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @given(records | records.map(with_real_calls), st.booleans())
 @steady
@@ -659,6 +660,7 @@ def test_a_record_comes_back_from_its_case(given: Data, exact: bool) -> None:
     assert record_from_case(TestCase.from_yaml(TestCase.from_dict(case).to_yaml()).to_case()) == given
 
 
+@pytest.mark.slow
 @given(conversations)
 @steady
 def test_a_conversation_comes_back_from_its_case(given: Data) -> None:

@@ -55,6 +55,7 @@ def test_any_pattern_decides_as_in_the_library(pattern: str, text: str) -> None:
         assert values_at(path, data) == list(jsonpath_rfc9535.find(path, data).values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "data"),
     [

@@ -61,6 +61,7 @@ def sums(repo: Repo, name: str) -> dict[str, Any]:
     return {**{key: facts[key] for key in SUMS}, "cases": listed}
 
 
+@pytest.mark.slow
 def test_the_parts_put_together_are_as_the_whole(repo: Repo, split: list[str]) -> None:
     whole = repo.run("run", "--json").json["run"]
     done = repo.run("runs", "merge", *split, "--json")
@@ -81,6 +82,7 @@ def test_the_parts_put_together_are_as_the_whole(repo: Repo, split: list[str]) -
     assert repo.run("runs", "list", "--json").json["runs"][0]["merged"] == split
 
 
+@pytest.mark.slow
 def test_parts_from_other_machines_are_named_by_their_folders(repo: Repo, split: list[str]) -> None:
     away = repo.root.parent / "artifacts"
     for name in split:
@@ -91,12 +93,14 @@ def test_parts_from_other_machines_are_named_by_their_folders(repo: Repo, split:
     assert repo.run("run", "--since", "latest", "--dry-run", "--json").json["to_run"] == 0
 
 
+@pytest.mark.slow
 def test_the_order_in_which_parts_are_named_does_not_matter(repo: Repo, split: list[str]) -> None:
     merged = [repo.run("runs", "merge", *names, "--json").json["run"] for names in (split, split[::-1])]
     assert sums(repo, merged[0]) == sums(repo, merged[1])
     assert record(repo, merged[0])["plan"] == record(repo, merged[1])["plan"]
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_together_is_refused(repo: Repo, split: list[str]) -> None:
     whole = repo.run("run", "--json").json["run"]
     half = shard(repo, "1/2")
@@ -128,6 +132,7 @@ def test_what_does_not_fit_together_is_refused(repo: Repo, split: list[str]) -> 
         edited(repo, second, **before)
 
 
+@pytest.mark.slow
 def test_a_part_that_was_stopped_leaves_the_whole_incomplete(repo: Repo, split: list[str]) -> None:
     run = repo.root / ".agenteval/runs" / split[0]
     lines = (run / "attempts.jsonl").read_bytes().splitlines(keepends=True)
@@ -153,6 +158,7 @@ def test_a_part_with_no_case_is_no_run(repo: Repo, split: list[str]) -> None:
     assert "--shard 6/6: this part is empty; 5 cases make that many parts at most" in done.err
 
 
+@pytest.mark.slow
 def test_a_sample_is_split_by_one_seed_only(repo: Repo, split: list[str]) -> None:
     done = repo.run("run", "--shard", "1/2", "--sample", "4")
     assert done.code == 2

@@ -209,6 +209,7 @@ def test_a_pattern_that_matches_nothing_at_all_masks_nothing() -> None:
     assert Redactor([], ["x*", "^", "\\b"]).text("axxb") == f"a{MASK}b"
 
 
+@pytest.mark.slow
 def test_a_pattern_that_an_agent_makes_slow_shows_nothing_and_holds_nothing_up() -> None:
     began = time.process_time()
     assert Redactor([], ["(a|aa)+(a|aa)+(a|aa)+$"]).text("a" * 1_000 + "!") == MASK
@@ -312,6 +313,7 @@ def leaks(text: str) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_what_is_written_and_shown_of_a_run_tells_no_secret(told: dict[str, str]) -> None:
     assert len(told) > 20
     assert {where: found for where, text in told.items() if (found := leaks(text))} == {}

@@ -44,6 +44,7 @@ def ran(repo: Repo) -> Repo:
     return repo
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["console", *REPORTS])
 def test_every_format_is_printed_or_written_and_both_are_the_same(ran: Repo, name: str) -> None:
     printed = ran.run("report", "--format", name)
@@ -61,6 +62,7 @@ def test_without_a_format_it_is_what_the_run_printed(ran: Repo) -> None:
     assert "FAILED says-goodbye 0/1" in ran.run("report").out
 
 
+@pytest.mark.slow
 def test_json_is_what_its_schema_says(ran: Repo) -> None:
     output_schema("report").validate(ran.run("report", "--json").json)
     ran.run("run")
@@ -69,6 +71,7 @@ def test_json_is_what_its_schema_says(ran: Repo) -> None:
     assert told["diff"]["counts"]["still_failing"] == 1
 
 
+@pytest.mark.slow
 def test_two_runs_can_be_named_in_two_ways(ran: Repo) -> None:
     ran.write(
         "cases/says-goodbye.yaml", (ran.root / "cases/says-goodbye.yaml").read_text().replace("goodbye\n", "goodbye \n")
@@ -82,6 +85,7 @@ def test_two_runs_can_be_named_in_two_ways(ran: Repo) -> None:
     assert ran.run("report", f"{one}..{two}", "--format", "markdown").code == 0
 
 
+@pytest.mark.slow
 def test_the_accepted_baseline_can_be_the_base(ran: Repo) -> None:
     accepted = ran.run("baseline", "accept")
     assert accepted.code in (0, 1), accepted
@@ -94,6 +98,7 @@ def test_the_accepted_baseline_can_be_the_base(ran: Repo) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("report", "diff"),
     [
@@ -118,6 +123,7 @@ def test_a_report_compares_the_runs_that_diff_does_and_judges_as_it_does(
     assert told.code == other.code == (0 if rule else 1)
 
 
+@pytest.mark.slow
 def test_without_a_baseline_a_report_that_names_no_base_is_on_the_run_before(ran: Repo) -> None:
     ran.run("run")
     assert ran.run("report", "..", "-C", "cases", "--json").code == 2, "that is the folder above"
@@ -199,6 +205,7 @@ def test_what_an_agent_says_gives_no_command_to_a_log_and_acts_on_no_terminal(re
 # ---- a run that is on
 
 
+@pytest.mark.slow
 def test_a_report_is_fresh_while_a_run_is_on(repo: Repo) -> None:
     repo.agent(SLOW, config="concurrency: 1")
     for number in range(4):

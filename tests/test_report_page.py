@@ -65,6 +65,7 @@ def four(browser: Chrome, tmp_path: Path) -> Chrome:
     return shown(browser, tmp_path, material(*cases, base=[tried("banana", "PPP")], reason="it said no"))
 
 
+@pytest.mark.slow
 def test_nothing_of_a_hostile_transcript_runs_or_is_fetched(browser: Chrome, tmp_path: Path) -> None:
     shown(browser, tmp_path, hostile())
     for link in browser.find_elements(By.CSS_SELECTOR, "a.link"):

@@ -70,6 +70,7 @@ def record(repo: Repo) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_a_run_that_was_stopped_is_gone_on_with_where_it_was(repo: Repo, desk: Desk, how: signal.Signals) -> None:
     """A killed run is interrupted, not running for ever; nothing of it is lost and only the rest runs."""
@@ -136,6 +137,7 @@ def test_a_second_resume_sees_the_work_of_the_first(repo: Repo, desk: Desk) -> N
     assert "is finished; there is nothing to go on with" in done.err
 
 
+@pytest.mark.slow
 def test_there_is_nothing_to_go_on_with_where_there_is_no_run(repo: Repo) -> None:
     for name in ("latest", "20261130T101112.123456Z-4f2a"):
         assert repo.run("run", "--resume", name).code == 2
@@ -194,6 +196,7 @@ def half_done(repo: Repo, desk: Desk) -> Path:
     return repo.runs()[-1]
 
 
+@pytest.mark.slow
 def test_a_change_of_a_case_or_of_the_agent_is_refused_by_name(repo: Repo, desk: Desk, half_done: Path) -> None:
     desk.forget()
     for file, old, new, said in CHANGES.values():
@@ -208,6 +211,7 @@ def test_a_change_of_a_case_or_of_the_agent_is_refused_by_name(repo: Repo, desk:
     assert written(half_done) == 3
 
 
+@pytest.mark.slow
 def test_a_run_is_not_gone_on_with_by_another_judge(repo: Repo) -> None:
     repo.agent(config="protocol: json")
     config = (repo.root / "agenteval.yaml").read_text(encoding="utf-8")
@@ -281,6 +285,7 @@ def test_a_last_line_that_was_cut_is_as_if_it_had_never_been_begun(repo: Repo, d
         assert (json.loads(raw)["case"], json.loads(raw)["attempt"]) == (attempt["case"], attempt["attempt"])
 
 
+@pytest.mark.slow
 def test_only_one_process_writes_a_run(repo: Repo, desk: Desk) -> None:
     stopped(repo, signal.SIGKILL)
     desk.answers(len(desk.calls) + 1)
@@ -489,6 +494,7 @@ def as_format_1(run: Path) -> None:
     (run / "attempts.jsonl").write_text("".join(f"{line}\n" for line in attempts), encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_runs_of_the_first_format_are_read_compared_and_kept_from(repo: Repo, desk: Desk) -> None:
     stopped(repo, signal.SIGKILL)
     run = repo.runs()[-1]
@@ -524,6 +530,7 @@ def test_nothing_of_a_killed_run_goes_on(repo: Repo, desk: Desk) -> None:
     until(lambda: processes_with(f"DESK={desk.folder}") == [], 2.0)
 
 
+@pytest.mark.slow
 def test_a_run_with_since_that_was_stopped_while_it_kept_still_keeps_the_rest(repo: Repo, desk: Desk) -> None:
     desk.answers(ENDLESS)
     assert repo.run("run").code == 0

@@ -131,6 +131,7 @@ def test_every_ending_has_its_status_and_is_tried_again_as_the_table_says(repo: 
 # ---- stopped early
 
 
+@pytest.mark.slow
 def test_the_first_case_that_fails_can_end_the_run(repo: Repo) -> None:
     cases(repo, 5, ONE)
     desk = Desk(repo, FAILING)
@@ -145,6 +146,7 @@ def test_the_first_case_that_fails_can_end_the_run(repo: Repo) -> None:
     assert "--fail-fast: case-1 has failed" in repo.run("show", "--run", "latest").out
 
 
+@pytest.mark.slow
 def test_a_run_that_was_stopped_early_can_be_gone_on_with(repo: Repo) -> None:
     cases(repo, 5, ONE)
     desk = Desk(repo, FAILING)

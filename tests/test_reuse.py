@@ -44,6 +44,7 @@ def reasons(repo: Repo, *arguments: str) -> dict[str, str]:
     return {each["case"]: each["reason"] for each in plan}
 
 
+@pytest.mark.slow
 def test_the_plan_says_of_each_case_what_becomes_of_it_and_why(repo: Repo, edited: Desk) -> None:
     since = first_run(repo)
     assert reasons(repo) == {
@@ -90,6 +91,7 @@ def test_a_reader_of_the_result_is_told_what_was_kept(repo: Repo, edited: Desk) 
     assert f"6 attempts kept from run {first_run(repo)}" in done.out
 
 
+@pytest.mark.slow
 def test_a_kept_attempt_still_has_its_transcript(repo: Repo, edited: Desk) -> None:
     repo.run("run", "--since", "latest")
     for name in (KEPT, CHECKED):
@@ -117,6 +119,7 @@ OF_THE_AGENT = (
 )
 
 
+@pytest.mark.slow
 def test_any_change_of_what_the_agent_is_made_of_runs_all_of_it_again(repo: Repo, desk: Desk) -> None:
     expected = {f"rerun: the agent has changed since {first_run(repo)}"}
     for file, old, new in OF_THE_AGENT:
@@ -224,6 +227,7 @@ def changed_record(run: Path, **changes: Any) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), **changes}), encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -252,6 +256,7 @@ echo "$said"
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("regraded", [False, True])
 def test_attempts_that_ended_in_an_error_of_the_agent_are_kept_as_they_ended(repo: Repo, *, regraded: bool) -> None:
     cases(repo, 4, CASE.replace("attempts: 2", "attempts: 1"))
@@ -289,6 +294,7 @@ def test_what_only_the_checks_left_open_is_graded_by_new_checks_and_not_run(repo
     assert desk.calls == []
 
 
+@pytest.mark.slow
 def test_what_new_checks_leave_open_is_run_again(repo: Repo, desk: Desk) -> None:
     """The stored answer does not tell which tools were called, and the new check asks for that."""
     repo.case(KEPT, CASE + "trajectory: {forbidden: [delete]}\n")

@@ -104,6 +104,7 @@ def test_quarantined_cases_stand_apart_and_still_add_up(told: Repo) -> None:
     assert "1 of 2 cases passed, 1 failed, 1 in quarantine" in out
 
 
+@pytest.mark.slow
 def test_many_failures_are_cut_and_the_rest_can_be_seen(told: Repo) -> None:
     for number in range(23):
         case(told, f"broken-{number:02}", expects="goodbye")

@@ -150,6 +150,7 @@ print(json.dumps({"output": f"I know {known}; this is {request['attempt']}"}))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [[], ["--shuffle", "--seed", "1"], ["--shuffle", "--seed", "2"], ["-j", "1"], ["-j", "8"]]
 )
@@ -221,6 +222,7 @@ SHELLS = {
 }
 
 
+@pytest.mark.slow
 def test_a_helper_that_holds_the_pipe_is_neither_waited_for_nor_the_agents_fault(repo: Repo) -> None:
     repo.write(
         "agenteval.yaml", "schema: 1\nagents: {main: {command: [sh, -c, '{input}'], protocol: text, timeout: 1s}}\n"
@@ -341,6 +343,7 @@ def test_a_reader_that_goes_away_stops_no_run(repo: Repo) -> None:
     assert len(repo.attempts()) == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("wanted", "code"), [("hello", 0), ("goodbye", 1)])
 @pytest.mark.parametrize("command", ["run", "run --json", "run --quiet", "show --run latest"])
 def test_the_exit_code_does_not_depend_on_who_reads(repo: Repo, wanted: str, code: int, command: str) -> None:
@@ -352,6 +355,7 @@ def test_the_exit_code_does_not_depend_on_who_reads(repo: Repo, wanted: str, cod
     assert int((repo.root / "code").read_text()) == (code if command.startswith("run") else 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_streams_that_are_closed_change_nothing(repo: Repo, closed: str) -> None:
     repo.case("says-no", "schema: 1\nid: says-no\ntier: smoke\ninput: hello\noutcome: [{contains: no}]\n")

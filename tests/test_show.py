@@ -179,6 +179,7 @@ def test_a_crash_shows_what_was_printed_and_the_end_of_stderr(shop: Repo) -> Non
     assert "checked" not in raw.partition("stdout")[2]
 
 
+@pytest.mark.slow
 def test_what_an_agent_says_is_shown_and_does_nothing(shop: Repo) -> None:
     shop.agent(
         r"""
@@ -250,6 +251,7 @@ def test_an_attempt_whose_transcript_is_damaged_still_tells_how_it_ended(shop: R
     assert shop.run("show", "refund-inside-window", "--run", "latest", "--json").code == 2
 
 
+@pytest.mark.slow
 def test_many_attempts_are_cut(shop: Repo) -> None:
     shop.run("run", "--attempts", "25")
     out = shop.run("show", "refund-inside-window", "--run", "latest", "--attempt", "24").out
@@ -259,6 +261,7 @@ def test_many_attempts_are_cut(shop: Repo) -> None:
     assert "\n   23 " in shop.run("show", "refund-inside-window", "--run", "latest", "--verbose").out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -139,6 +139,7 @@ def test_the_same_seed_gives_the_same_answer(ask: Ask) -> None:
     assert first | {"latency_ms": 0} == second | {"latency_ms": 0}
 
 
+@pytest.mark.slow
 def test_some_seeds_answer_the_warranty_from_memory(ask: Ask) -> None:
     answers = {ask("How long is the warranty?", seed=seed)["output"] for seed in range(12)}
     assert {"12 months" in answer for answer in answers} == {True, False}
@@ -252,6 +253,7 @@ def test_thanks_after_a_refund_are_not_one_more_request_for_it(talk: Talk) -> No
     assert [called(answer) for answer in answers[1:]] == [[], []]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("playbook", "tickets"), [("v1", 0), ("v2", 1)])
 def test_the_second_playbook_hands_over_when_it_could_not_help_twice(talk: Talk, playbook: str, tickets: int) -> None:
     answers = talk("Where is 9999?", "It says 9999, look again", state=WAITING, playbook=playbook)
@@ -393,5 +395,6 @@ def test_the_playbooks_differ_on_errors_of_tools_and_in_long_talks_and_mcp_makes
     assert set(http.values()) == {"passed", "failed"}
 
 
+@pytest.mark.slow
 def test_an_agent_that_does_nothing_passes_none_of_them(ours: Repo) -> None:
     assert set(verdicts(ours, "idle").values()) == {"failed"}

@@ -100,6 +100,7 @@ print(json.dumps({"output": words[sum(message["role"] == "user" for message in r
 """
 
 
+@pytest.mark.slow
 def test_a_diff_tells_the_turn_at_which_two_conversations_part(repo: Repo) -> None:
     repo.write("agent.py", AGENT_PROGRAM)
     repo.write("second.txt", "It is refunded.")

@@ -300,6 +300,7 @@ def test_each_result_says_which_constraint_it_answers() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_pattern_that_cannot_be_decided_in_time_is_an_error() -> None:
     rule = {"tool": "say", "arguments": {"text": {"regex": "(a|aa)+$"}}}
     (found,) = results([call("say", text="a" * 40 + "!")], forbidden=[rule])

@@ -225,6 +225,7 @@ NEVER_STARTED = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", NEVER_STARTED)
 def test_an_agent_that_never_answered_forbids_nothing_and_passes_nothing(repo: Repo, what: str) -> None:
     command, words = NEVER_STARTED[what]
