@@ -12,6 +12,7 @@ import msgspec
 from agenteval_cli.constraints import Trajectory, inventory_of, trajectory_from
 from agenteval_cli.pointers import resolved
 from agenteval_cli.simulation import Role, role_of
+from agenteval_cli.state_patches import is_literal
 from agenteval_cli.units import seconds
 
 DEFAULT_TIER = "regression"
@@ -140,7 +141,7 @@ def _filled(value: Any, values: Mapping[str, str]) -> Any:
     if isinstance(value, str):
         return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), value)
     if isinstance(value, dict):
-        return {key: _filled(item, values) for key, item in value.items()}
+        return value if is_literal(value) else {key: _filled(item, values) for key, item in value.items()}
     return [_filled(item, values) for item in value] if isinstance(value, list) else value
 
 

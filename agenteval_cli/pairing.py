@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 Want = TypeVar("Want")
 Got = TypeVar("Got")
+Edges = Mapping[int, Sequence[int]]
 
 
 def paired(wants: Sequence[Want], gots: Sequence[Got], fits: Callable[[Want, Got], bool]) -> list[int | None]:
@@ -15,16 +16,20 @@ def paired(wants: Sequence[Want], gots: Sequence[Got], fits: Callable[[Want, Got
     A maximum matching of the bipartite graph by augmenting paths (H. W. Kuhn, "The Hungarian method for the assignment
     problem", 1955). Earlier wants keep a partner where that costs nobody else one.
     """
-    edges = [[index for index, got in enumerate(gots) if fits(want, got)] for want in wants]
+    edges = {at: [index for index, got in enumerate(gots) if fits(want, got)] for at, want in enumerate(wants)}
     owner: dict[int, int] = {}
     for want in range(len(wants)):
-        _augment(want, edges, owner, set())
+        augmented(want, edges, owner)
     partner = {want: got for got, want in owner.items()}
     return [partner.get(want) for want in range(len(wants))]
 
 
-def _augment(want: int, edges: list[list[int]], owner: dict[int, int], tried: set[int]) -> bool:
-    """Give `want` a partner, moving others to theirs along an augmenting path; False where there is none."""
+def augmented(want: int, edges: Edges, owner: dict[int, int]) -> bool:
+    """Whether `want` could be given a partner in `owner` (got → want), others moving along an augmenting path.
+
+    `edges` has the gots that fit each want. Who has a partner keeps one, and where there is no path nothing changes.
+    """
+    tried: set[int] = set()
     stack = [(want, iter(edges[want]))]
     taken: list[int] = []
     while stack:

@@ -58,7 +58,10 @@ def record(order: Order, target: str, ignored: Collection[str], watcher: Watcher
         tool["name"]: tool for tool in entries
     }
     status, calls = _observed(order, [_passed_on(resolved[name], argv) for name in names], watcher)
-    responses = {name: responses_of([call for call in calls if call.name == name], ignored) for name in names}
+    variables = loaded.case.data.get("variables", ())
+    responses = {
+        name: responses_of([call for call in calls if call.name == name], ignored, variables) for name in names
+    }
     _write(path, [_with_responses(entry, responses[entry["name"]]) for entry in entries])
     return Recording(
         loaded.case.id, loaded.case.file, status, {name: len(each) for name, each in responses.items() if each}

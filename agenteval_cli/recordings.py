@@ -13,7 +13,6 @@ from agenteval_cli.units import seconds
 
 Handler = str | tuple[str, ...]
 _REPLAYED = ("responses", "handler", "unmatched")
-_NO_BODY = (204, 205, 304)
 _OF_ALL = frozenset({"any", "any_of", "equals", "not", "schema"})
 _WORDS = {
     "error": "the tool failed",
@@ -55,7 +54,7 @@ Answer = Result | Blocks | Failure
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     """One recorded response. `times` None is any number of times, `delay` is in seconds.
 
-    `has_pointers` tells whether its `when`, its effects or its answer point into the state.
+    `has_pointers` tells whether its `when`, its effects or its answer point into the state, or hold literals.
     """
 
     when: Mapping[str, Any]
@@ -135,12 +134,16 @@ def answer_from(data: Mapping[str, Any]) -> Answer:
     return Blocks(data["content"]) if "content" in data else Result(data.get("result"))
 
 
+def is_failure(status: int) -> bool:
+    """Whether an HTTP status tells of a failure; a handler may say any number."""
+    return 400 <= status <= 599
+
+
 def _failure(data: Mapping[str, Any]) -> Failure:
     status = int(data.get("status", 500))
     kind = data.get("kind", "error")
-    can_carry_words = 200 <= status <= 599 and status not in _NO_BODY
     return Failure(
         message=data.get("message", _WORDS[kind]),
-        status=status if can_carry_words else 500,
+        status=status if is_failure(status) else 500,
         kind=kind,
     )

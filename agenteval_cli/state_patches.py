@@ -1,17 +1,19 @@
 """The state of an attempt as its tools change and show it. Values are shared, so nothing here changes what it is given.
 
-Effects are JSON merge patches (RFC 7396); `{$state: /orders/5678}` stands for what is there (RFC 6901).
+Effects are JSON merge patches (RFC 7396); `{$state: /orders/5678}` stands for what is there (RFC 6901), and
+`{$literal: VALUE}` for the value as it is, whatever it looks like.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from agenteval_cli.compare import ABSENT
 
 POINTER_KEY = "$state"
+LITERAL_KEY = "$literal"
 _INDEX = re.compile(r"0|[1-9][0-9]{0,9}", re.ASCII)
 
 
@@ -54,9 +56,14 @@ def pointer_of(value: Any) -> str | None:
     return None
 
 
+def is_literal(value: Any) -> bool:
+    """Whether it is `{$literal: VALUE}`."""
+    return isinstance(value, Mapping) and len(value) == 1 and LITERAL_KEY in value
+
+
 def points(value: Any) -> bool:
-    """Whether there is a pointer anywhere in a value."""
-    if pointer_of(value) is not None:
+    """Whether anything in a value stands for something else: a pointer, or a literal."""
+    if is_literal(value) or pointer_of(value) is not None:
         return True
     if isinstance(value, Mapping):
         return any(map(points, value.values()))
@@ -64,7 +71,12 @@ def points(value: Any) -> bool:
 
 
 def resolved(value: Any, state: Any) -> Any:
-    """The value with every pointer in it replaced by what it leads to. Raises NoStateError where that is nothing."""
+    """The value with every pointer in it replaced by what it leads to, and every literal by what it holds.
+
+    Raises NoStateError where a pointer leads to nothing.
+    """
+    if is_literal(value):
+        return value[LITERAL_KEY]
     pointer = pointer_of(value)
     if pointer is not None:
         found = at(state, pointer)
@@ -74,3 +86,12 @@ def resolved(value: Any, state: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: resolved(item, state) for key, item in value.items()}
     return [resolved(item, state) for item in value] if isinstance(value, list) else value
+
+
+def literally(value: Any, is_read: Callable[[str], bool]) -> Any:
+    """What `resolved` makes this value of: all that it would read, and each text that `is_read` by others."""
+    if is_literal(value) or pointer_of(value) is not None or (isinstance(value, str) and is_read(value)):
+        return {LITERAL_KEY: value}
+    if isinstance(value, Mapping):
+        return {key: literally(item, is_read) for key, item in value.items()}
+    return [literally(item, is_read) for item in value] if isinstance(value, list) else value

@@ -108,6 +108,7 @@ def recorded(repo: Repo) -> str:
     return (repo.root / "cases/paid.yaml").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["http_url", "mcp_url"])
 def test_what_real_tools_answered_is_in_the_case_and_answers_again_without_them(
     desk: Repo, shop: Endpoint, kind: str
@@ -198,6 +199,44 @@ def test_what_is_recorded_is_what_the_tools_said_and_never_what_was_refused_here
     assert repo.run("validate").code == 0
 
 
+POINTING = """
+import json, os, urllib.request
+said = urllib.request.urlopen(f"{os.environ['AGENTEVAL_TOOLS_URL']}/rules", b"{}").read()
+print(json.dumps(json.loads(said)))
+"""
+
+
+def test_an_answer_that_looks_like_a_pointer_is_recorded_and_comes_again(repo: Repo, tmp_path: Path) -> None:
+    repo.agent(POINTING, config="protocol: text")
+    repo.case("rules", 'schema: 1\nid: rules\ninput: Go.\noutcome: [{contains: \'{"$state": "/x"}\'}]\n')
+    server = ToolServer(tmp_path)
+    server.start()
+    real = server.open("rules", [{"name": "rules", "responses": [{"result": {"$literal": [{"$state": "/x"}]}}]}])
+    recording = repo.run("run", "--case", "rules", "--record-tools", real.http_url)
+    server.stop()
+    assert recording.code == 0, recording
+    assert repo.run("validate").code == 0
+    assert repo.run("run", "--case", "rules").code == 0
+
+
+def test_an_answer_that_looks_like_a_placeholder_is_recorded_and_comes_again(repo: Repo, tmp_path: Path) -> None:
+    repo.agent(POINTING, config="protocol: text")
+    repo.case(
+        "rules",
+        "schema: 1\nid: rules\nvariables: [{name: who, value: Ada}]\ninput: Go, {{who}}.\n"
+        "outcome: [{regex: 'Dear \\{\\{who\\}\\} and \\{\\{you\\}\\}'}]\n",
+    )
+    server = ToolServer(tmp_path)
+    server.start()
+    real = server.open("rules", [{"name": "rules", "responses": [{"result": "Dear {{who}} and {{you}}"}]}])
+    recording = repo.run("run", "--case", "rules", "--record-tools", real.http_url)
+    server.stop()
+    assert recording.code == 0, recording
+    checked = repo.run("validate")
+    assert (checked.code, "unknown-placeholder" in checked.out + checked.err) == (0, False), checked
+    assert repo.run("run", "--case", "rules").code == 0
+
+
 @pytest.mark.slow
 def test_a_server_made_with_the_sdk_is_recorded(desk: Repo) -> None:
     pytest.importorskip("mcp", reason="the mcp SDK is not installed")
@@ -280,6 +319,7 @@ def test_an_agent_that_calls_nothing_is_told(repo: Repo, shop: Endpoint) -> None
         ({"id": 1, "key": "a [redacted] b"}, (), {"id": 1}),
         ({"filter": {"gt": 3}}, (), {"filter": {"equals": {"gt": 3}}}),
         ({"ids": [{"regex": "a"}]}, (), {"ids": {"equals": [{"regex": "a"}]}}),
+        ({"rule": {"$state": "/x"}}, (), {"rule": {"schema": {"const": {"$state": "/x"}}}}),
         ({"type": "refund"}, (), {"type": "refund", "-": {"absent": True}}),
         ({"type": "refund", "at": 1}, ("at",), {"type": "refund", "at": {"any": True}}),
         ({}, (), {}),
@@ -307,14 +347,42 @@ def test_true_is_another_answer_than_1() -> None:
     assert second["result"] is True
 
 
+def test_what_looks_like_a_pointer_or_would_be_filled_in_is_recorded_as_a_literal() -> None:
+    variables = [{"name": "who", "value": "Ada"}]
+    answer = {"rule": {"$state": "/x"}, "lines": ["Dear {{ who }}", "{you}"], "who": "{{who}}"}
+    (response,) = responses_of([ToolCall(name="t", arguments={"to": "{{who}}", "n": 1}, result=answer)], (), variables)
+    assert response == {
+        "when": {"n": 1},
+        "result": {
+            "rule": {"$literal": {"$state": "/x"}},
+            "lines": [{"$literal": "Dear {{ who }}"}, "{you}"],
+            "who": {"$literal": "{{who}}"},
+        },
+    }
+    replay = Replay([{"name": "t", "responses": [response]}], {"x": 5}, 0.0)
+    assert replay.call("t", {"to": "{{who}}", "n": 1}, 0.0).answer == Result(answer)
+    (block,) = responses_of(
+        [ToolCall(name="t", arguments={}, result={"content": [{"type": "text", "text": "{{who}}"}]})], (), variables
+    )
+    assert block == {"content": [{"type": "text", "text": {"$literal": "{{who}}"}}]}
+
+
+def test_a_status_that_only_its_server_knows_is_recorded_as_one_that_replays() -> None:
+    call = ToolCall(name="t", arguments={}, error={"status": 999, "message": "go away"})
+    assert responses_of([call]) == [{"error": {"status": 500, "message": "go away"}}]
+
+
 def test_a_call_that_nobody_answered_is_not_recorded() -> None:
     assert responses_of([ToolCall(name="pay", arguments={})]) == []
 
 
-VALUES = st.sampled_from([0, 1, "a", {"gt": 0}, [1], {"a": {"b": 1}}, [{"type": "a"}]])
+POINTER = {"$state": "/x"}
+VALUES = st.sampled_from([0, 1, "a", {"gt": 0}, [1], {"a": {"b": 1}}, [{"type": "a"}], POINTER, [{"a": POINTER}]])
 ARGUMENTS = st.dictionaries(st.sampled_from(["id", "type", "contains"]), VALUES, max_size=3)
 ANSWERS = st.one_of(
-    st.builds(lambda value: {"result": value}, st.sampled_from([None, 1, {"a": 1}])),
+    st.builds(
+        lambda value: {"result": value}, st.sampled_from([None, 1, {"a": 1}, POINTER, [{"a": {"$literal": POINTER}}]])
+    ),
     st.builds(lambda status: {"error": {"status": status, "message": "no"}}, st.sampled_from([404, 503])),
 )
 

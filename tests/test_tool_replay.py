@@ -66,6 +66,9 @@ def outcomes(observed: Observed) -> list[Any]:
         ([{"result": None}], [{}], [None]),
         ([{"error": {}}], [{}], ["the tool failed"]),
         ([{"content": [{"type": "text", "text": "hi"}]}], [{}], [{"content": [{"type": "text", "text": "hi"}]}]),
+        ([{"result": {"rule": {"$literal": {"$state": "/x"}}}}], [{}], [{"rule": {"$state": "/x"}}]),
+        ([{"result": [{"$literal": [{"$literal": {"$state": "/x"}}]}]}], [{}], [[[{"$literal": {"$state": "/x"}}]]]),
+        ([{"result": {"$literal": 1, "more": 2}}], [{}], [{"$literal": 1, "more": 2}]),
     ],
 )
 def test_the_first_response_that_matches_and_is_not_used_up_answers(
@@ -102,6 +105,15 @@ def test_a_result_shows_the_state_as_its_own_effects_have_left_it() -> None:
     observed = replayed([pay], {}, state={"paid": False})
     assert observed.calls[0].result == {"was_paid": True, "all": [{"paid": True}]}
     assert observed.state == {"paid": True}
+
+
+def test_a_literal_in_effects_is_kept_as_it_is() -> None:
+    patch = {"rule": {"$literal": {"$state": "/x"}}, "copy": {"$state": "/x"}}
+    assert replayed([tool({"effects": patch, "result": 1})], {}, state={"x": 5}).state == {
+        "x": 5,
+        "rule": {"$state": "/x"},
+        "copy": 5,
+    }
 
 
 def test_effects_may_point_to_what_was_there_before_the_call() -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from itertools import product
+from itertools import groupby, permutations, product
 from typing import Any
 
+import msgspec
 import pytest
 from build import call, case, did, steady
-from hypothesis import given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from agenteval_cli.constraints import CallPattern, ExpectedCall, Stage
@@ -57,6 +58,23 @@ def holds(calls: Calls, /, **rules: Any) -> bool:
 # ---- pairing
 
 
+def in_groups(calls: Calls, groups: list[int | None]) -> Calls:
+    return [msgspec.structs.replace(made, group=group) for made, group in zip(calls, groups, strict=False)]
+
+
+# Neighbours of one number are a group; None is a call alone.
+grouped_calls = st.lists(st.tuples(some_call, st.sampled_from([1, 1, 2, None])), max_size=6).map(
+    lambda pairs: in_groups([made for made, _ in pairs], [group for _, group in pairs])
+)
+
+
+def arrivals(calls: Calls) -> Iterator[Calls]:
+    """Every order in which the calls can have come, those of one group in any among themselves."""
+    blocks = [list(block) for _, block in groupby(calls, key=lambda made: made.group or id(made))]
+    for order in product(*map(permutations, blocks)):
+        yield [made for block in order for made in block]
+
+
 def ways(members: list[ExpectedCall], calls: Calls) -> Iterator[tuple[int | None, ...]]:
     """Every way to give members a call of their own or none."""
     choices = [[None, *(index for index, made in enumerate(calls) if fits(member.pattern, made))] for member in members]
@@ -100,6 +118,14 @@ def test_no_way_is_better_than_the_one_that_is_found_whatever_the_order(stages: 
     assert worth(members, found) == max(worth(members, way) for way in possible)
 
 
+def in_best_arrival(stages: list[Stage], calls: Calls) -> tuple[int, int]:
+    """What the best pairing is worth in the order of arrival that suits it best."""
+    members = [member for stage in stages for member in stage.members]
+    return max(
+        worth(members, way) for arrival in arrivals(calls) for way in ways(members, arrival) if keeps_order(stages, way)
+    )
+
+
 # ---- calls
 
 
@@ -123,6 +149,56 @@ def test_the_modes_imply_each_other(expected: list[Any], calls: Calls) -> None:
     assert held("any_order", extra="deny") == (held("superset") and held("subset"))
     assert held("in_order", extra="deny") == held("exact")
     assert held("exact") == (held("in_order") and len(calls) == len(expected))
+
+
+stages_of_names = st.lists(
+    st.lists(
+        st.fixed_dictionaries(
+            {"name": st.sampled_from(TOOLS)},
+            optional={"arguments": st.sampled_from([{"id": 1}, {"id": 2}]), "optional": st.just(value=True)},
+        ),
+        min_size=1,
+        max_size=3,
+    ).map(lambda members: members[0] if len(members) == 1 else {"parallel": members}),
+    min_size=1,
+    max_size=4,
+)
+
+
+SHARED = [
+    {"parallel": [{"name": "a", "optional": True}, {"name": "b"}]},
+    {"parallel": [{"name": "a"}, {"name": "c", "optional": True}]},
+    {"parallel": [{"name": "c"}, {"name": "c"}]},
+]
+
+
+@example(SHARED, in_groups([call(name) for name in "abccc"], [1, 1, None, 2, 2]), "exact")
+@given(stages_of_names, grouped_calls, st.sampled_from(["exact", "in_order"]))
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=300)
+def test_calls_of_one_group_hold_if_they_hold_in_any_order_among_themselves(
+    expected: list[Any], calls: Calls, mode: str
+) -> None:
+    rule = {"mode": mode, "expected": expected}
+    one_by_one = [in_groups(arrival, [None] * len(arrival)) for arrival in arrivals(calls)]
+    assert holds(calls, calls=rule) == any(holds(arrival, calls=rule) for arrival in one_by_one)
+
+
+@given(stages_of_names, grouped_calls, st.sampled_from(["exact", "in_order"]), st.data())
+@steady
+def test_neither_verdict_nor_scores_tell_in_which_order_a_group_arrived(
+    expected: list[Any], calls: Calls, mode: str, data: st.DataObject
+) -> None:
+    rule = {"mode": mode, "expected": expected}
+    other = data.draw(st.sampled_from(list(arrivals(calls))))
+    (one,), (two,) = results(calls, calls=rule), results(other, calls=rule)
+    assert (one.result, one.scores) == (two.result, two.scores)
+
+
+@given(st.lists(some_expected.map(lambda member: Stage((member,))), max_size=4), grouped_calls)
+@steady
+def test_no_order_of_arrival_pairs_more_of_a_list_of_calls(stages: list[Stage], calls: Calls) -> None:
+    members = [member for stage in stages for member in stage.members]
+    assert worth(members, ordered_pairing(stages, tuple(calls))) == in_best_arrival(stages, calls)
 
 
 @given(expected, some_calls)
@@ -260,6 +336,7 @@ def test_without_one_of_its_calls_an_expectation_always_fails(
     assert not holds([*calls[:at], *calls[at + 1 :]], calls=rule)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["exact", "in_order", "any_order", "subset"])
 def test_thousands_of_calls_are_decided_in_a_moment(mode: str) -> None:
     calls = [call(name, id=1) for name in ("a", "b", "a", "c") * 500]
@@ -270,3 +347,26 @@ def test_thousands_of_calls_are_decided_in_a_moment(mode: str) -> None:
     )
     assert found == ["passed", "failed", "failed", "passed"]
     assert time.process_time() - begin < 60
+
+
+@pytest.mark.parametrize("mode", ["exact", "in_order"])
+@pytest.mark.parametrize("size", [2, 7, 1000])
+def test_thousands_of_calls_in_groups_are_decided_in_a_moment(mode: str, size: int) -> None:
+    tools = [f"tool_{number}" for number in range(12)]
+    calls = [call(tools[(at * at + at // 7) % 12], id=at % 3) for at in range(4000)]
+    grouped = in_groups(calls, [at // size for at in range(4000)])
+    parallel = {"parallel": [{"name": name, "optional": True} for name in tools[:4]]}
+    last = {"parallel": [{"name": "missing"}, {"name": "tool_1"}]}
+    begin = time.process_time()
+    assert verdicts(grouped, calls={"mode": mode, "expected": [parallel, *tools, parallel, *tools, last]}) == ["failed"]
+    assert time.process_time() - begin < 20
+
+
+def test_a_hundred_calls_at_once_are_the_hundred_expected_in_any_order() -> None:
+    calls = in_groups([call("a", id=number) for number in range(1000)], [1] * 1000)
+    expected = [{"name": "a", "arguments": {"id": number}} for number in reversed(range(1000))]
+    begin = time.process_time()
+    assert holds(calls, calls={"mode": "exact", "expected": expected[:100]}) is False
+    assert holds(calls[:100], calls={"mode": "exact", "expected": [{"parallel": expected[900:]}]})
+    assert holds(calls[:100], calls={"mode": "exact", "expected": expected[900:]})
+    assert time.process_time() - begin < 20

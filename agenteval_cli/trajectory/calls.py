@@ -9,9 +9,10 @@ import msgspec
 from agenteval_cli.compare import shown
 from agenteval_cli.constraints import CallsRule, ExpectedCall, Stage, Trajectory
 from agenteval_cli.finding import FAILED, NO_EVIDENCE, OK, Finding
-from agenteval_cli.trajectory.alignment import Partners, free_pairing, ordered_pairing
+from agenteval_cli.trajectory.alignment import free_pairing, ordered_pairing
 from agenteval_cli.trajectory.evidence import Calls, Evidence
 from agenteval_cli.trajectory.matching import difference, fits, named, names, nearest, nearest_index, step, together
+from agenteval_cli.trajectory.spans import Partners
 from agenteval_cli.transcript import ToolCall
 
 
@@ -21,10 +22,11 @@ def calls(constraints: Trajectory, evidence: Evidence) -> Iterator[tuple[str, Fi
     if rule is None:
         return
     free = free_pairing(rule.members, made)
-    partners = ordered_pairing(rule.stages, made) if rule.ordered else free
+    ordered = ordered_pairing(rule.stages, made)
+    partners = ordered if rule.ordered else free
     found = _first_difference(rule, made, partners)
     finding = _failed(rule, made, found) if found else _apart(rule, made, partners) or OK
-    yield "calls", msgspec.structs.replace(finding, scores=_scores(rule, made, free))
+    yield "calls", msgspec.structs.replace(finding, scores=_scores(rule, made, free, ordered))
 
 
 def _first_difference(rule: CallsRule, made: Calls, partners: Partners) -> str | None:
@@ -134,19 +136,17 @@ def _call(member: ExpectedCall) -> str:
 # ---- scores
 
 
-def _scores(rule: CallsRule, made: Calls, free: Partners) -> dict[str, float]:
-    """Precision, recall, F1 and order, each where it means something. A missing optional call costs nothing."""
+def _scores(rule: CallsRule, made: Calls, free: Partners, ordered: Partners) -> dict[str, float]:
+    """Precision, recall, F1 and order, each where it means something. A missing optional call costs nothing.
+
+    `order` is how many of the calls that could be paired can be paired in the expected order.
+    """
     matched = sum(partner is not None for partner in free)
     wanted = sum(partner is not None or not member.optional for member, partner in zip(rule.members, free, strict=True))
     ratios = {
         "precision": (matched, len(made)),
         "recall": (matched, wanted),
         "f1": (2 * matched, len(made) + wanted),
-        "order": (_in_order(rule, made, matched), matched),
+        "order": (sum(partner is not None for partner in ordered), matched),
     }
     return {name: round(part / whole, 4) for name, (part, whole) in ratios.items() if whole}
-
-
-def _in_order(rule: CallsRule, made: Calls, matched: int) -> int:
-    """How many of the calls that could be paired can be paired in the expected order."""
-    return sum(partner is not None for partner in ordered_pairing(rule.stages, made)) if matched else 0
