@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import secrets
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
@@ -11,7 +12,7 @@ import msgspec
 from agenteval_cli import edits, schemas, yaml_reader
 from agenteval_cli.checking import Context, Facts
 from agenteval_cli.errors import InvalidFilesError, UsageError
-from agenteval_cli.history import Life, history_of
+from agenteval_cli.history import Life, history_of, staged_ids
 from agenteval_cli.ledger import FILE_NAME, Ledger
 from agenteval_cli.problems import Problem, did_you_mean
 from agenteval_cli.repository import Repository, context_of, read_ledger
@@ -24,7 +25,7 @@ LEDGER_START = "# IDs that no case may ever have again; `agenteval retire` adds 
 
 
 class Shelf(msgspec.Struct, frozen=True):
-    """All cases there are and were: what a new one must fit in with."""
+    """All cases there are and were: what a new one must fit in with. `staged` has folded IDs with their files."""
 
     repository: Repository
     source: WorkingTree
@@ -32,6 +33,7 @@ class Shelf(msgspec.Struct, frozen=True):
     facts: tuple[Facts, ...]
     ledger: Ledger
     lives: Mapping[str, Life]
+    staged: Mapping[str, str] = {}
 
     @property
     def ledger_file(self) -> str:
@@ -48,7 +50,8 @@ def shelf_of(repository: Repository) -> Shelf:
     listing.pop(f"{repository.config.cases}/{FILE_NAME}", None)
     facts = tuple(facts_of(repository, source, context, listing))
     history = history_of(repository.root, repository.config.cases)
-    return Shelf(repository, source, context, facts, ledger, history.lives if history else {})
+    staged = staged_ids(repository.root, repository.config.cases) if history else {}
+    return Shelf(repository, source, context, facts, ledger, history.lives if history else {}, staged)
 
 
 def today() -> str:
@@ -70,6 +73,11 @@ def refusal(shelf: Shelf, case_id: str) -> str | None:
     reason = shelf.ledger.reason(case_id)
     if reason is not None:
         return f"the ID '{case_id}' was retired ({reason}) and is never used again"
+    if folded in shelf.staged:
+        file = shelf.staged[folded]
+        words = f"the ID '{case_id}' is that of {file} as it is staged in git's index"
+        name = shlex.quote(file)
+        return f"{words}: `git restore {name}` brings that back, `git rm --cached {name}` gives it up"
     if folded in shelf.lives:
         was = f"the ID '{case_id}' once named a case, {shelf.lives[folded].file}; IDs are never used again"
         return f"{was}: bring that file back with git, or give another ID"

@@ -81,6 +81,21 @@ def config_from(file: str, raw: bytes) -> Config:
     return _config(document.data)
 
 
+def folder_of_cases(raw: bytes) -> str | None:
+    """The folder of cases that a configuration of any age names; None where it cannot be read, or names none below it.
+
+    What else it says need not be valid now.
+    """
+    document = read(FILE_NAME, raw).document
+    folder = document.data.get("cases", "cases") if document and isinstance(document.data, dict) else None
+    return posixpath.normpath(folder) if isinstance(folder, str) and _is_below(folder) else None
+
+
+def _is_below(folder: str) -> bool:
+    first = posixpath.normpath(folder).split("/")[0]
+    return first not in ("", ".", "..") and "\0" not in folder  # the first part of an absolute path is empty
+
+
 def _problems(document: Document) -> list[Problem]:
     """What a schema cannot say."""
     from agenteval_cli.patterns import pattern_fault
@@ -93,7 +108,7 @@ def _problems(document: Document) -> list[Problem]:
         words = f"no agent '{default}' under agents{did_you_mean(default, agents)}"
         found.append(document.problem(("default_agent",), "config", words))
     folder = data.get("cases", "cases")
-    if folder.startswith("/") or posixpath.normpath(folder).split("/")[0] in (".", ".."):
+    if not _is_below(folder):
         words = f"'{folder}' is not a folder below the one of {FILE_NAME}; put the cases into one, as cases"
         found.append(document.problem(("cases",), "config", words))
     for index, pattern in enumerate(data.get("redact", ())):

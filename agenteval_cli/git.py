@@ -125,6 +125,19 @@ def staged_files(root: Path, folder: str) -> dict[str, str] | None:
     return found
 
 
+def newly_staged(root: Path, folder: str) -> dict[str, str]:
+    """Path and blob of every file below the folder that the index has otherwise than HEAD.
+
+    Raises HistoryError where git cannot tell.
+    """
+    form = ["--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", "--relative", "-z"]
+    raw = _git(root, "diff", "--cached", *form, "--", folder)
+    if raw is None:
+        raise HistoryError(f"git cannot read its index{_NEXT}")
+    found = ((os.fsdecode(part[5]), _blob(part[4])) for part in _LOG.finditer(raw))
+    return {file: blob for file, blob in found if blob is not None}
+
+
 def no_files(root: Path, folder: str) -> dict[str, str]:
     """The submodules and links below the folder in the index, with their modes."""
     raw = _git(root, "ls-files", "--stage", "-z", "--", folder) or b""
@@ -152,9 +165,9 @@ def has_file(root: Path, commit: str, file: str) -> bool:
     return bool(raw)
 
 
-def files_at(root: Path, commit: str, folder: str) -> dict[str, str]:
-    """Path and blob of every file below the folder in a commit. Raises HistoryError where git cannot tell."""
-    raw = _git(root, "ls-tree", "-r", "-z", commit, "--", folder)
+def files_at(root: Path, commit: str, *folders: str) -> dict[str, str]:
+    """Path and blob of every file below the folders in a commit. Raises HistoryError where git cannot tell."""
+    raw = _git(root, "ls-tree", "-r", "-z", commit, "--", *folders)
     if raw is None:
         raise HistoryError(f"git cannot read the commit {commit[:12]}{_NEXT}")
     entries = (part.partition(b"\t") for part in raw.split(b"\0") if part)
@@ -201,16 +214,16 @@ def log_of(root: Path, file: str, most: int) -> list[LogEntry]:
 
 
 class Changes:
-    """What the commits of `until` that `since` does not have changed below the folder, oldest first.
+    """What the commits of `until` that `since` does not have changed below the folders, oldest first.
 
     A merge is compared with each of its parents. git is asked at once; its answer is taken apart at each iteration, a
     commit at a time, since histories are long. Raises HistoryError where git cannot tell.
     """
 
-    def __init__(self, root: Path, folder: str, since: str | None, until: str) -> None:
+    def __init__(self, root: Path, folders: Iterable[str], since: str | None, until: str) -> None:
         span = [until] if since is None else [until, f"^{since}"]
         form = ["--topo-order", "--reverse", "--raw", "--no-renames", "--no-abbrev", "-z", "--format=%x01%H %P"]
-        raw = _git(root, *_AS_WE_SAY, "log", *form, "--full-history", "-m", "--relative", *span, "--", folder)
+        raw = _git(root, *_AS_WE_SAY, "log", *form, "--full-history", "-m", "--relative", *span, "--", *folders)
         if raw is None:
             raise HistoryError(f"git cannot read the history{_NEXT}")
         self._raw = raw

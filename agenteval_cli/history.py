@@ -17,6 +17,7 @@ import msgspec
 from agenteval_cli import forked, git, ledger, yaml_reader
 from agenteval_cli.caches import FOLDER, write_cache
 from agenteval_cli.checking import Facts
+from agenteval_cli.config import FILE_NAME, folder_of_cases
 from agenteval_cli.digests import digest_of_input
 from agenteval_cli.escape import as_text
 from agenteval_cli.git import Change, CommitChanges
@@ -24,7 +25,7 @@ from agenteval_cli.sources import is_yaml
 
 MANY = 200  # blobs that are worth a second process
 _BATCH = 1000  # blobs that are held at once
-RECIPE = 5  # of the cache: raise it when what is kept, or how it is worked out, changes
+RECIPE = 6  # of the cache: raise it when what is kept, or how it is worked out, changes
 _WHOLE, _BRIEF = "history.msgpack", "history-brief.msgpack"
 
 
@@ -68,10 +69,11 @@ class Life(msgspec.Struct, array_like=True, gc=False):
 
 class History(msgspec.Struct, array_like=True):
     """All IDs, by their folded form, up to the commit `tip`; `present` is for those that ended once and that it has
-    nonetheless, with what they ask."""
+    nonetheless, with what they ask. `folders` are where it was looked: the folder of cases, and those of old."""
 
     recipe: int
     folder: str
+    folders: list[str]
     shallow: bool
     tip: str | None = None
     lives: dict[str, Life] = {}
@@ -96,12 +98,15 @@ Kept = TypeVar("Kept", History, Brief)
 class Past:
     """What became of the IDs up to HEAD; `in_git` and `shallow` tell how much of that could be seen.
 
+    Cases are looked for in the folder, and in every one that a committed configuration has ever named: who moves the
+    folder does not leave its past behind.
+
     git is asked when this is made, and `follow` takes in what it says. Both raise git.HistoryError where git cannot
     tell. The lives of IDs that never died are read only when `lives` is asked for.
     """
 
     def __init__(self, root: Path, folder: str) -> None:
-        self._root, self._folder = root, folder
+        self._root, self.folder = root, folder
         self._head, shallow = git.head_of(root)
         self.in_git, self.shallow = shallow is not None, bool(shallow)
         self._brief = Brief(RECIPE, folder, self.shallow)
@@ -116,12 +121,15 @@ class Past:
             self._look_back(self._head)
 
     def _look_back(self, head: str) -> None:
-        known = _remembered(self._root / FOLDER / _WHOLE, History, self._folder)
+        known = _remembered(self._root / FOLDER / _WHOLE, History, self.folder)
         if known is None or known.shallow != self.shallow or not _leads_to(self._root, known.tip, head):
-            known = History(RECIPE, self._folder, self.shallow)
-        self._history = known
+            known = History(RECIPE, self.folder, [self.folder], self.shallow)
         if known.tip != head:
-            self._unseen = git.Changes(self._root, self._folder, known.tip, head)
+            folders = sorted({*known.folders, *_folders_named(self._root, known.tip, head)})
+            if folders != known.folders:  # one that nobody has looked into yet
+                known = History(RECIPE, self.folder, folders, self.shallow)
+            self._unseen = git.Changes(self._root, folders, known.tip, head)
+        self._history = known
 
     def follow(self, facts_known: Iterable[Facts] = ()) -> None:
         """Take in what is new. Blobs whose facts are known need not be read again."""
@@ -135,7 +143,7 @@ class Past:
             self._keep(_WHOLE, history)
         living = [folded for folded, life in history.lives.items() if life.died_in is None]
         ended = {folded: life for folded, life in history.lives.items() if life.died_in is not None}
-        self._brief = Brief(RECIPE, self._folder, self.shallow, head, living, ended, history.present)
+        self._brief = Brief(RECIPE, self.folder, self.shallow, head, living, ended, history.present)
         self._keep(_BRIEF, self._brief)
 
     def _keep(self, name: str, value: History | Brief) -> None:
@@ -173,6 +181,25 @@ def history_of(root: Path, folder: str, facts_known: Iterable[Facts] = ()) -> Pa
     return past if past.in_git else None
 
 
+def staged_ids(root: Path, folder: str) -> dict[str, str]:
+    """The folded IDs that git's index has otherwise than HEAD, each with its file: the next commit will hold them.
+
+    Raises git.HistoryError where git cannot tell.
+    """
+    staged = {file: blob for file, blob in git.newly_staged(root, folder).items() if is_yaml(file)}
+    versions = dict(_versions(root, list(set(staged.values()))))
+    held = ((versions[blob].id, file) for file, blob in staged.items())
+    return {case_id.casefold(): file for case_id, file in held if case_id is not None}
+
+
+def _folders_named(root: Path, since: str | None, until: str) -> set[str]:
+    """The folders of cases that the configurations of these commits name."""
+    commits = git.Changes(root, [FILE_NAME], since, until)
+    blobs = [change.after for commit in commits for changes in commit.beside for change in changes if change.after]
+    named = (folder_of_cases(raw) for raw in git.contents(root, blobs).values())
+    return {folder for folder in named if folder is not None}
+
+
 def _leads_to(root: Path, tip: str | None, head: str) -> bool:
     return tip == head or (tip is not None and git.is_ancestor(root, tip, head))
 
@@ -200,10 +227,11 @@ def _follow(
 
 def _present(root: Path, history: History, head: str, versions: dict[str, Version]) -> dict[str, str | None]:
     """The IDs that ended once and that the head has nonetheless, with what they ask there."""
-    tree = {name: blob for name, blob in git.files_at(root, head, history.folder).items() if is_yaml(name)}
+    tree = {name: blob for name, blob in git.files_at(root, head, *history.folders).items() if is_yaml(name)}
     tree.pop(f"{history.folder}/{ledger.FILE_NAME}", None)
     versions.update(_read(root, set(tree.values()), versions))
-    held = ((version.id.casefold(), version.asked) for blob in tree.values() if (version := versions[blob]).id)
+    in_order = sorted(tree, key=lambda name: name.startswith(f"{history.folder}/"))  # what lies there now has the word
+    held = ((version.id.casefold(), version.asked) for name in in_order if (version := versions[tree[name]]).id)
     return {folded: asked for folded, asked in held if history.lives[folded].died_in is not None}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -69,9 +69,23 @@ def case_files(repository: Repository, source: Source) -> dict[str, Stamp]:
     files.pop(f"{repository.config.cases}/{ledger.FILE_NAME}", None)
     if not files:
         empty = submodules_not_there(repository, source)
-        hint = f"{empty[0]} is a submodule that is not checked out" if empty else "`agenteval new` makes one"
+        unread = look_alikes(repository, source)
+        if empty:
+            hint = f"{empty[0]} is a submodule that is not checked out"
+        else:
+            hint = f"{unread[0]} does not end in .yaml or .yml" if unread else "`agenteval new` makes one"
         raise UsageError(f"no case files under {repository.config.cases}/; {hint}")
     return files
+
+
+def look_alikes(repository: Repository, source: Source, known: Iterable[Facts] = ()) -> list[str]:
+    """The files among the cases that were probably meant as cases and are not read, as their names do not end in .yaml.
+
+    Those that a known case gives to its agent are none of them.
+    """
+    inside = f"{repository.config.cases}/"
+    unread = {name for name in source.look_alikes if name.startswith(inside)}
+    return sorted(unread.difference(*(facts.files for facts in known))) if unread else []
 
 
 def submodules_not_there(repository: Repository, source: Source) -> list[str]:

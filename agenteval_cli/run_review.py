@@ -14,7 +14,7 @@ import msgspec
 from agenteval_cli.records import PlannedCase
 from agenteval_cli.statistics import Z95, wilson
 from agenteval_cli.summary import enough
-from agenteval_cli.tag_expression import is_word
+from agenteval_cli.tag_expression import as_term
 
 QUARANTINE = "quarantine"
 PAST = "quarantine_past"
@@ -244,8 +244,9 @@ def _slices_of(planned: PlannedCase) -> Iterator[tuple[str, str]]:
 
 def _selects(by: str, value: str) -> str | None:
     """The option that selects the slice, as a shell takes it; None where `--where` cannot name the key."""
-    if by == "tier" or (by == "tag" and is_word(value)):
-        return f"--{by} {shlex.quote(value)}"
+    term = as_term(value) if by == "tag" else value if by == "tier" else None
+    if term is not None:
+        return f"--{by} {shlex.quote(term)}"
     path = "tags" if by == "tag" else by
     if path.count(".") > 1 or "=" in path:
         return None

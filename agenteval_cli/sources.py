@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import time
 from bisect import bisect_left
@@ -17,12 +18,18 @@ from agenteval_cli.errors import IncompleteError, UsageError
 Stamp = int | str
 UNSETTLED: Stamp = 0  # the stamp of a file that may change again without its times telling
 _AT_ONCE = 500  # files of a commit
+_NEARLY_YAML = r"\.(ya?ml|yam|ymal|jsonl?)(\W|_|$)"  # not compiled before there is a file that is no YAML
 _SETTLED = 2_000_000_000  # nanoseconds; the coarsest file systems keep times to two seconds
 
 
 def is_yaml(name: str) -> bool:
     """Whether a file is YAML by its ending, in whatever case."""
     return name.endswith((".yaml", ".yml")) or name.lower().endswith((".yaml", ".yml"))
+
+
+def looks_like_a_case(name: str) -> bool:
+    """Whether a file that is not read was probably meant as a case: `a.json`, `a.yam`, `a.yaml.txt`; no hidden one."""
+    return not name.startswith(".") and re.search(_NEARLY_YAML, name, re.IGNORECASE) is not None
 
 
 def _stamp(entry: os.DirEntry[str], settled_before: int) -> Stamp:
@@ -59,6 +66,7 @@ class Source(Protocol):
     """Files by their path from the repository root. A stamp changes whenever the content may have changed."""
 
     name: str
+    look_alikes: set[str]  # files that were not listed and look like cases
 
     def listing(self, folder: str) -> dict[str, Stamp]:
         """Every YAML file below the folder, sorted, with its stamp; none where there is no such folder.
@@ -83,6 +91,7 @@ class WorkingTree:
         self.root = root
         self.left_out: set[str] = set()  # links to folders, which are not followed
         self.empty_folders: set[str] = set()
+        self.look_alikes: set[str] = set()
         self._endless: set[str] = set()  # pipes and devices: reading them could wait for ever
 
     def listing(self, folder: str) -> dict[str, Stamp]:
@@ -108,6 +117,8 @@ class WorkingTree:
                     folders.append((entry.path, name))
                 elif entry.is_symlink() and _leads_to_a_folder(entry):
                     self.left_out.add(name)
+                elif looks_like_a_case(entry.name):
+                    self.look_alikes.add(name)
         return {name: found[name] for name in sorted(found)}
 
     def raw(self, name: str) -> bytes:
@@ -125,12 +136,14 @@ class _Blobs:
 
     def __init__(self, root: Path, blobs: dict[str, str]) -> None:
         self.root = root
+        self.look_alikes: set[str] = set()
         self._blobs = blobs
         self._contents: dict[str, bytes] = {}
 
     def listing(self, folder: str) -> dict[str, Stamp]:
         inside = f"{folder.rstrip('/')}/"
-        found = ((name, blob) for name, blob in self._blobs.items() if name.startswith(inside))
+        found = [(name, blob) for name, blob in self._blobs.items() if name.startswith(inside)]
+        self.look_alikes.update(name for name, _ in found if not is_yaml(name) and looks_like_a_case(Path(name).name))
         return dict(sorted((name, blob) for name, blob in found if is_yaml(name)))
 
     def fetch(self, names: Iterable[str]) -> None:

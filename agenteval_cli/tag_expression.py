@@ -1,6 +1,8 @@
-"""Tag expressions, as `billing and not (slow or flaky)`.
+"""Tag expressions, as `billing and not (slow or "needs care")`.
 
 expression = term {"or" term}     term = factor {"and" factor}     factor = "not" factor | "(" expression ")" | tag
+
+A tag of several words, or one that is called `not`, stands in quotes of either kind.
 """
 
 from __future__ import annotations
@@ -11,13 +13,21 @@ from collections.abc import Callable, Collection
 from agenteval_cli.errors import UsageError
 
 Holds = Callable[[Collection[str]], bool]
-_TOKEN = re.compile(r"\s*(\(|\)|[^\s()]+)")
+_TOKEN = re.compile(r"""\s*("[^"]*"|'[^']*'|\(|\)|[^\s()]+)""")
+_QUOTES = ('"', "'")
 _OPERATORS = frozenset({"and", "or", "not", "(", ")"})
 
 
 def is_word(tag: str) -> bool:
-    """Whether an expression can name that tag; one of several words, or that is called `not`, it cannot."""
-    return _TOKEN.findall(tag) == [tag] and tag not in _OPERATORS
+    """Whether an expression can name that tag as it is, without quotes."""
+    return _TOKEN.findall(tag) == [tag] and tag not in _OPERATORS and not tag.startswith(_QUOTES)
+
+
+def as_term(tag: str) -> str | None:
+    """The tag as an expression names it, in quotes where it takes them; None for one with quotes of both kinds."""
+    if is_word(tag):
+        return tag
+    return next((f"{quote}{tag}{quote}" for quote in _QUOTES if quote not in tag), None)
 
 
 def tag_expression(text: str) -> Holds:
@@ -47,7 +57,9 @@ class _Parser:
     def fault(self) -> UsageError:
         found = self.peek()
         where = f"at '{found}'" if found else "at its end"
-        return UsageError(f"--tag '{self.text}' cannot be read {where}; write it as: billing and not (slow or flaky)")
+        return UsageError(
+            f"--tag '{self.text}' cannot be read {where}; write it as: billing and not (slow or 'two words')"
+        )
 
     def expression(self) -> Holds:
         choices = [self.term()]
@@ -71,7 +83,13 @@ class _Parser:
                 raise self.fault()
             return inner
         tag = self.peek()
-        if tag in (None, ")", "and", "or"):
+        if tag is None or tag in (")", "and", "or") or _is_open(tag):
             raise self.fault()
         self.at += 1
-        return lambda tags: tag in tags
+        meant = tag[1:-1] if tag.startswith(_QUOTES) else tag
+        return lambda tags: meant in tags
+
+
+def _is_open(token: str) -> bool:
+    """Whether it begins with a quote that nothing closes."""
+    return token.startswith(_QUOTES) and (len(token) == 1 or token[0] != token[-1])

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import string
 import warnings
@@ -40,6 +41,10 @@ def _made_id() -> str:
     return "tc-" + "".join(secrets.choice(_ID_LETTERS) for _ in range(12))
 
 
+def _is_made(case_id: str | None) -> bool:
+    return case_id is None or re.fullmatch(r"tc-[a-z0-9]{12}", case_id) is not None
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TestCase:
     """One test case: immutable, equal by content, and always one that a case file can hold.
@@ -56,8 +61,8 @@ class TestCase:
     an `actual_output` that was not is null.
 
     All that is given is copied; lists and mappings inside refuse to be changed. Two cases are equal where the data of
-    their files is (`True` is not `1`, `1` equals `1.0`); an `id` that was not given has no part in it. Every case can
-    be hashed.
+    their files is (`True` is not `1`, `1` equals `1.0`); an `id` that was made has no part in it, so that a case is
+    equal to what is read of it: none, or `tc-` and 12 lower-case letters and digits. Every case can be hashed.
 
     Raises TypeError for what is no JSON value, or of another kind than a field holds; ValueError for what a case file
     cannot hold.
@@ -237,7 +242,7 @@ class TestCase:
         return f"TestCase({asked if len(asked) <= 40 else asked[:39] + '…'}{more})"
 
     def _content(self) -> bytes:
-        return canonical({**self.to_case(), "id": self.id})
+        return canonical({**self.to_case(), "id": None if _is_made(self.id) else self.id})
 
 
 _FIELDS = tuple(spec.name for spec in fields(TestCase) if spec.init)

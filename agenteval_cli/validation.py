@@ -26,6 +26,7 @@ from agenteval_cli.repository import (
     case_files,
     check_file,
     context_of,
+    look_alikes,
     read_ledger,
     submodules_not_there,
     unreadable,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from agenteval_cli.mutants import Mutation
 
 MANY = 200  # files that are worth more than one process
+_NAMED = 10  # files of one kind that notes tell one by one
 _NOT_HELD = "IDs were not held against history"
 
 _ALWAYS = frozenset({"schema", *(rule.name for rule in reading.RULES if rule.leaves_no_document)})
@@ -105,7 +107,7 @@ def validated(repository: Repository, start: Path, files: Sequence[str] = (), ch
     return Report(
         len(known) if asked is None else len(asked),
         tuple(told),
-        (*notes, *more, *_passed_over(repository, source)),
+        (*notes, *more, *_passed_over(repository, source, known)),
         tuple(mutations) if choice.prove else None,
     )
 
@@ -124,7 +126,7 @@ def _is_no_case(repository: Repository, name: str) -> bool:
     return name in (FILE_NAME, f"{config.cases}/{LEDGER}") or name.startswith(f"{config.fixtures}/")
 
 
-def _passed_over(repository: Repository, source: Source) -> Iterator[str]:
+def _passed_over(repository: Repository, source: Source, known: Sequence[Facts]) -> Iterator[str]:
     """What lies among the cases and was not looked at."""
     links = source.left_out if isinstance(source, WorkingTree) else set()
     yield from (f"{name} is a link to a folder and was not followed" for name in sorted(links))
@@ -136,6 +138,11 @@ def _passed_over(repository: Repository, source: Source) -> Iterator[str]:
                 yield f"{name} is a submodule, whose cases the index of this repository does not have"
             else:
                 yield f"{name} is a link, and was not looked at: git's index has only where it leads"
+    unread = look_alikes(repository, source, known)
+    for name in unread[:_NAMED]:
+        yield f"{name} was not looked at: the name of a case file ends in .yaml or .yml"
+    if len(unread) > _NAMED:
+        yield f"{count(len(unread) - _NAMED, 'more file')} whose names do not end so: not looked at either"
 
 
 def _past(repository: Repository) -> tuple[Past | None, list[str]]:

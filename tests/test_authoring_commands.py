@@ -181,6 +181,7 @@ def test_new_where_no_case_would_be_read(repo: Repo, place: str, said: str) -> N
     assert files(repo) == ["cases/says-hello.yaml"]
 
 
+@pytest.mark.slow
 def test_new_without_anything_to_make_a_case_of(repo: Repo) -> None:
     done = repo.run("new", "--title", "T")
     assert (done.code, done.err) == (2, "agenteval: nothing to make a case of; give --input TEXT, --stdin or --edit\n")
@@ -188,6 +189,7 @@ def test_new_without_anything_to_make_a_case_of(repo: Repo) -> None:
     assert "stdin is empty" in repo.run("new", "--stdin").err
 
 
+@pytest.mark.slow
 def test_new_refuses_what_would_not_be_valid_and_writes_nothing(repo: Repo) -> None:
     done = repo.run("new", "--id", "no-check", "--input", "hi", "--why", "two\nlines")
     assert done.code == 2
@@ -198,6 +200,7 @@ def test_new_refuses_what_would_not_be_valid_and_writes_nothing(repo: Repo) -> N
     assert files(repo) == ["cases/says-hello.yaml"]
 
 
+@pytest.mark.slow
 def test_new_refuses_an_id_that_is_or_was_another_cases(repo: Repo) -> None:
     repo.case("old-one")
     repo.commit()
@@ -213,6 +216,31 @@ def test_new_refuses_an_id_that_is_or_was_another_cases(repo: Repo) -> None:
     assert "the ID 'gone-one' was retired (too old) and is never used again" in refused("gone-one")
     assert "the ID 'old-one' once named a case, cases/old-one.yaml" in refused("old-one")
     assert "once named a case" in piped(repo, "id: Old-One\ninput: hi\n", "new", "--stdin").err
+
+
+def test_new_refuses_an_id_that_is_staged_though_its_file_was_deleted(repo: Repo) -> None:
+    make = ("new", "--id", "kettle", "--input", "where is my kettle?", "--contains", "here")
+    for commit in (False, True):  # before the first commit, and after it
+        repo.git("init", "--quiet") if not commit else repo.commit()
+        assert repo.run(*make, "--file", "cases/my kettle.yaml").code == 0
+        repo.git("add", "cases")
+        (repo.root / "cases" / "my kettle.yaml").unlink()
+        done = repo.run(*make)
+        assert (done.code, files(repo)) == (2, ["cases/says-hello.yaml"]), done
+        assert "the ID 'kettle' is that of cases/my kettle.yaml as it is staged in git's index" in done.err
+        assert "`git rm --cached 'cases/my kettle.yaml'` gives it up" in done.err
+        assert "staged" in repo.run("new", "--id", "KETTLE", "--input", "x", "--contains", "x").err
+        repo.git("rm", "--quiet", "--cached", "cases/my kettle.yaml")
+        assert repo.run(*make).code == 0
+        (repo.root / "cases" / "kettle.yaml").unlink()
+
+
+def test_new_does_not_guess_what_an_index_holds_that_git_cannot_read(repo: Repo) -> None:
+    repo.commit()
+    repo.write(".git/index", b"no index")
+    done = repo.run("new", "--input", "x", "--contains", "x")
+    assert (done.code, files(repo)) == (3, ["cases/says-hello.yaml"]), done
+    assert "git cannot read its index" in done.err
 
 
 def test_new_refuses_a_text_that_is_not_utf8(repo: Repo) -> None:
@@ -293,6 +321,7 @@ def kept_file(done: Done) -> Path:
     return Path(found[1])
 
 
+@pytest.mark.slow
 def test_what_is_saved_in_the_editor_becomes_the_case(repo: Repo, tmp_path: Path) -> None:
     program = """
     cat "$1" > "$SEEN"
@@ -358,6 +387,7 @@ def test_an_editor_that_fails_makes_nothing_and_loses_nothing(repo: Repo) -> Non
     path.unlink()
 
 
+@pytest.mark.slow
 def test_no_editor(repo: Repo) -> None:
     assert "no editor to open; set VISUAL or EDITOR" in repo.run("new", "--edit").err
     assert "the editor 'no-such-editor' cannot be started" in repo.run("new", "--edit", EDITOR="no-such-editor").err
@@ -367,6 +397,7 @@ def test_no_editor(repo: Repo) -> None:
 # ---- retire
 
 
+@pytest.mark.slow
 def test_retire_puts_the_id_into_the_ledger_and_removes_the_file(repo: Repo) -> None:
     repo.case("old-one", GOOD_CASE.replace("hello", "old") + "title: 'Old: one'\n")
     repo.commit()
@@ -394,6 +425,7 @@ def test_retire_adds_to_a_ledger_and_keeps_what_is_in_it(repo: Repo) -> None:
     assert repo.run("validate").code == 0
 
 
+@pytest.mark.slow
 def test_retire_of_a_case_that_vanished_from_the_tree_or_long_ago(repo: Repo) -> None:
     for name in ("long-gone", "just-gone", "still-there"):
         repo.case(name, GOOD_CASE.replace("hello", name) + f"title: The {name}\n")
@@ -470,6 +502,7 @@ def test_a_file_whose_id_cannot_be_read_is_not_taken_for_gone(repo: Repo) -> Non
     assert "its ID cannot be read; mend it" in repo.run("retire", "says-hello", "--reason", "r").err
 
 
+@pytest.mark.slow
 def test_several_retire_at_once_and_none_is_lost(repo: Repo) -> None:
     names = [f"old-{number}" for number in range(6)]
     for name in names:
@@ -486,6 +519,7 @@ def test_several_retire_at_once_and_none_is_lost(repo: Repo) -> None:
 # ---- quarantine
 
 
+@pytest.mark.slow
 def test_a_quarantine_comes_and_goes(repo: Repo) -> None:
     path = repo.root / "cases" / "says-hello.yaml"
     before = path.read_bytes()

@@ -411,6 +411,7 @@ def test_a_case_called_retired_yaml_in_a_folder_is_a_case(repo: Repo) -> None:
     assert told(repo) == ["vanished-case cases/people/retired.yaml"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", [".drafts", "topic/.old"])
 def test_a_case_in_a_hidden_folder_is_seen_or_not_the_same_everywhere(repo: Repo, folder: str) -> None:
     put(repo, f"{folder}/kettle", "kettle", "where is my kettle?")
@@ -733,6 +734,7 @@ def test_no_setting_of_the_users_git_hides_a_birth_or_a_death(repo: Repo, settin
 # ---- kinds of repositories
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["*", ":(top)x", "ca[s]es", "deep/er", "-x"])
 def test_the_folder_of_cases_may_be_called_anything(repo: Repo, folder: str) -> None:
     config = (repo.root / "agenteval.yaml").read_text(encoding="utf-8")
@@ -809,6 +811,7 @@ def below(empty: Repo) -> Repo:
     return inner
 
 
+@pytest.mark.slow
 def test_a_root_below_that_of_git_has_its_own_cases_and_their_history(below: Repo) -> None:
     assert told(below) == told(below, "--staged") == []
     (below.root / "cases" / "kettle.yaml").unlink()
@@ -1004,6 +1007,180 @@ def test_markers_in_a_file_that_a_case_gives_to_its_agent_are_told(repo: Repo) -
     assert "prompts/summary.txt" in done.out
 
 
+# ---- the folder of cases moves
+
+
+def move(repo: Repo, folder: str) -> None:
+    """The folder of cases is another from now on, and all that was in it is there."""
+    config = (repo.root / "agenteval.yaml").read_text(encoding="utf-8")
+    head, _, before = config.partition("cases: ")
+    repo.write("agenteval.yaml", f"{head.rstrip()}\ncases: {folder}\n")
+    (repo.root / folder).parent.mkdir(parents=True, exist_ok=True)
+    (repo.root / (before.strip() or "cases")).rename(repo.root / folder)
+
+
+@pytest.fixture
+def two(repo: Repo) -> Repo:
+    """A repository with the cases `kettle` and `lamp` beside the first one."""
+    for name in ("kettle", "lamp"):
+        put(repo, name, name, f"where is my {name}?")
+    repo.commit()
+    return repo
+
+
+OTHER_KETTLE = ASKS.replace("{id}", "kettle").replace("{asks}", "what is a kettle?")
+
+
+@pytest.mark.parametrize("looked", [True, False], ids=["looked at before", "first look"])
+@pytest.mark.parametrize("folder", ["evals", "evals/agent"])
+def test_a_case_that_is_dropped_while_its_folder_moves_has_vanished(two: Repo, folder: str, *, looked: bool) -> None:
+    if looked:
+        assert told(two) == []
+    move(two, folder)
+    (two.root / folder / "kettle.yaml").unlink()
+    two.commit("move, and drop one by the way")
+    assert told(two) == told(two) == ["vanished-case cases/kettle.yaml"]
+    assert "once named a case, cases/kettle.yaml" in two.run("new", "--id", "kettle", "--input", "x").err
+    two.write(f"{folder}/other.yaml", OTHER_KETTLE)
+    assert told(two) == [f"reused-id {folder}/other.yaml"]
+    two.commit("and take its ID")
+    assert told(two) == [f"reused-id {folder}/other.yaml"]
+
+
+def test_a_case_that_went_before_its_folder_moved_keeps_its_id(gone: Repo) -> None:
+    move(gone, "evals")
+    gone.write("evals/other.yaml", OTHER_KETTLE)
+    for _ in range(2):
+        assert told(gone) == ["reused-id evals/other.yaml"]
+        gone.commit()
+    (gone.root / "evals" / "other.yaml").unlink()
+    assert gone.run("retire", "kettle", "--reason", "nobody has one").code == 0
+    assert told(gone) == []
+
+
+def test_a_folder_that_moves_there_and_back_in_any_number_of_commits_accuses_nobody(two: Repo) -> None:
+    for folder in ("evals", "deep/er", "cases"):
+        move(two, folder)
+        assert told(two) == []
+        two.git("add", "--all", "agenteval.yaml")
+        two.git("commit", "--quiet", "--message", f"the cases are in {folder}")
+        assert told(two) == []
+        two.commit(f"now they are in {folder}")
+        assert told(two) == told(two, "--staged") == []
+    (two.root / "cases" / "lamp.yaml").unlink()
+    assert told(two) == ["vanished-case cases/lamp.yaml"]
+
+
+def test_cases_that_are_left_behind_in_an_old_folder_have_vanished(two: Repo) -> None:
+    move(two, "evals")
+    (two.root / "cases").mkdir()
+    (two.root / "evals" / "kettle.yaml").rename(two.root / "cases" / "kettle.yaml")
+    for _ in range(2):
+        assert told(two) == ["vanished-case cases/kettle.yaml"]
+        assert "went away when evals/ became the folder of cases" in said(two, "vanished-case")
+        two.commit()
+    two.run("retire", "kettle", "--reason", "left behind")
+    assert told(two) == []
+
+
+UNREADABLE = ("cases: [\n", "\xff", "cases: ../elsewhere\n", 'cases: "a\\0b"\n', "<<<<<<< a\n", "")
+
+
+@pytest.mark.parametrize("config", UNREADABLE)
+def test_an_old_configuration_that_cannot_be_read_is_passed_over(two: Repo, config: str) -> None:
+    good = (two.root / "agenteval.yaml").read_bytes()
+    two.write("agenteval.yaml", config)
+    two.commit("break it")
+    two.write("agenteval.yaml", good)
+    move(two, "evals")
+    (two.root / "evals" / "kettle.yaml").unlink()
+    two.commit("mend it")
+    assert told(two) == ["vanished-case cases/kettle.yaml"]
+    assert notes(two) == ""
+
+
+def test_a_folder_that_only_a_merged_branch_knew_is_looked_into(two: Repo) -> None:
+    branch(two, "topic")
+    move(two, "evals")
+    two.write("evals/toaster.yaml", ASKS.replace("{id}", "toaster").replace("{asks}", "where is my toaster?"))
+    two.commit("evals")
+    move(two, "cases")
+    (two.root / "cases" / "toaster.yaml").unlink()
+    two.commit("and back")
+    two.git("checkout", "--quiet", "main")
+    two.write("readme.md", "on main")
+    two.commit("meanwhile")
+    assert told(two) == []
+    merge(two, "topic")
+    assert told(two) == ["vanished-case evals/toaster.yaml"]
+
+
+def test_the_folder_moves_in_a_root_below_that_of_git(below: Repo) -> None:
+    move(below, "evals")
+    (below.root / "evals" / "says-hello.yaml").unlink()
+    below.git("add", "--all")
+    below.git("commit", "--quiet", "--message", "move")
+    assert told(below) == ["vanished-case cases/says-hello.yaml"]
+
+
+# ---- files that look like cases
+
+
+@pytest.mark.parametrize("name", ["r.json", "r.jsonl", "r.yam", "R.YAML.txt", "deep/r.yaml.orig", "r.yml~", "r b.ymal"])
+def test_a_file_that_looks_like_a_case_and_is_none_is_told(repo: Repo, name: str) -> None:
+    repo.write(f"cases/{name}", OTHER_KETTLE)
+    repo.commit()
+    for how in ([], ["--staged"], ["cases/says-hello.yaml"]):
+        assert told(repo, *how) == []
+        assert notes(repo, *how) == f"cases/{name} was not looked at: the name of a case file ends in .yaml or .yml"
+    assert "vanished" not in repo.run("validate", "--quiet").err
+
+
+def test_other_files_beside_cases_are_nobodys_business(repo: Repo) -> None:
+    for name in ("README.md", "logo.png", "yaml", "json.txt", "notes.txt", ".says-hello.yaml.swp", "jsonnet.py"):
+        repo.write(f"cases/{name}", "x")
+    repo.write("cases/order.json", "{}")
+    put(repo, "order", "order", "which order?\nfiles: [cases/order.json]")
+    repo.commit()
+    assert notes(repo) == notes(repo, "--staged") == ""
+
+
+def test_many_files_that_look_like_cases_are_counted(repo: Repo) -> None:
+    for number in range(13):
+        repo.write(f"cases/{number:02}.json", "{}")
+    found = notes(repo)
+    assert "cases/09.json was not looked at" in found
+    assert "3 more files whose names do not end so: not looked at either" in found
+    assert "cases/10.json" not in found
+
+
+def test_a_folder_with_nothing_but_look_alikes_says_which(repo: Repo) -> None:
+    (repo.root / "cases" / "says-hello.yaml").rename(repo.root / "cases" / "says-hello.yaml.txt")
+    done = repo.run("validate")
+    assert done.code == 2
+    assert "no case files under cases/; cases/says-hello.yaml.txt does not end in .yaml or .yml" in done.err
+
+
+# ---- what cannot be told
+
+
+def test_an_id_that_goes_over_to_another_file_in_one_commit_is_taken_for_a_rename_with_edits(two: Repo) -> None:
+    """As docs/cases.md says: from inside git the two look the same. The diff shows the case as edited."""
+    (two.root / "cases" / "kettle.yaml").unlink()
+    put(two, "new", "kettle", "what is the weather?")
+    assert told(two) == []
+    two.commit("one commit")
+    assert told(two) == []
+    put(two, "new", "lamp", "what is the weather?")
+    put(two, "lamp", "kettle", "where is my lamp?")
+    two.commit("two IDs change places")
+    assert told(two) == []
+    two.git("rm", "--quiet", "cases/lamp.yaml")
+    two.commit("away")
+    put(two, "newer", "kettle", "how late is it?")
+    assert told(two) == ["reused-id cases/newer.yaml"]
+
+
 # ---- files that are easily left out
 
 
@@ -1082,6 +1259,7 @@ def test_a_ledger_in_conflict_is_told_and_no_case_is_missed_because_of_it(repo: 
     assert told(repo, "--staged") == ["file cases/retired.yaml"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["./cases", "cases/", "cases/.", "cases//"])
 def test_the_folder_of_cases_is_the_same_however_it_is_written(repo: Repo, folder: str) -> None:
     put(repo, "kettle", "kettle", "where is my kettle?")

@@ -16,7 +16,7 @@ from agenteval_cli.errors import UsageError
 from agenteval_cli.repository import LoadedCase
 from agenteval_cli.rules import RULES
 from agenteval_cli.selection import sampled
-from agenteval_cli.tag_expression import tag_expression
+from agenteval_cli.tag_expression import as_term, tag_expression
 
 TAGS = ("a", "b", "c")
 
@@ -47,7 +47,58 @@ def test_and_binds_tighter_than_or_and_not_tightest() -> None:
     assert not holds(["b", "c"])
 
 
-@pytest.mark.parametrize("text", ["", "a and", "not", "(a", "a)", "a b", "and", "a or or b", "()"])
+@given(
+    st.text(st.characters(exclude_characters="'"), min_size=1) | st.sampled_from(["not", "(", "needs care", "and", '"'])
+)
+def test_every_tag_can_be_named(tag: str) -> None:
+    term = as_term(tag)
+    assert term is not None
+    assert tag_expression(term)([tag])
+    assert tag_expression(f"a and ({term} and not not {term})")(["a", tag])
+    assert not tag_expression(f"not {term}")([tag])
+    assert not tag_expression(term)(["", tag + "x"])
+
+
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ('"needs care"', ["needs care"]),
+        ("'needs care' and not slow", ["needs care"]),
+        ("""(a or 'it is "so"')""", ['it is "so"']),
+        ('not "not"', ["a"]),
+        ("don't", ["don't"]),
+        ("a and 'b c'or d", ["d"]),
+    ],
+)
+def test_a_tag_of_several_words_stands_in_quotes(text: str, tags: list[str]) -> None:
+    assert tag_expression(text)(tags)
+
+
+def test_a_tag_with_quotes_of_both_kinds_is_named_by_no_expression() -> None:
+    assert as_term("""it's "so" """) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "a and",
+        "not",
+        "(a",
+        "a)",
+        "a b",
+        "and",
+        "a or or b",
+        "()",
+        '"a b',
+        "'a' 'b'",
+        '"a"b',
+        '"',
+        "a 'b c'",
+        "a and'b c'",
+        "'tis",
+    ],
+)
 def test_what_is_no_expression_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(UsageError, match="write it as: billing and not"):
         tag_expression(text)
@@ -58,7 +109,7 @@ def shop(repo: Repo) -> Repo:
     facts = {
         "one": "tags: [billing]\nmetadata: {owner: ana, intent: refund, hard: true}\n",
         "two": "tags: [billing, slow]\nmetadata: {owner: bo, intent: refund, places: [oslo, lyon]}\n",
-        "three": "metadata: {owner: ana, level: 3}\n",
+        "three": "tags: [needs care]\nmetadata: {owner: ana, level: 3}\n",
     }
     for name, more in facts.items():
         repo.case(name, GOOD_CASE + more + f"system_prompt: {name}\n")
@@ -74,6 +125,7 @@ def listed(repo: Repo, *arguments: str) -> list[str]:
     [
         (("--tag", "billing and not slow"), ["one"]),
         (("--tag", "not billing"), ["says-hello", "three"]),
+        (("--tag", '"needs care" and not slow'), ["three"]),
         (("--owner", "ana"), ["one", "three"]),
         (("--where", "metadata.intent=refund"), ["one", "two"]),
         (("--where", "metadata.hard=true"), ["one"]),

@@ -194,6 +194,23 @@ def test_a_missing_id_is_made_once_for_each_object() -> None:
     assert (other, other.to_case() | {"id": ""}) == (case, case.to_case() | {"id": ""})
 
 
+def test_a_case_whose_id_was_made_is_what_is_read_of_it(tmp_path: Path) -> None:
+    case = TestCase("Hi")
+    read = [
+        TestCase.from_dict(case.to_dict()),
+        TestCase.from_yaml(case.to_yaml()),
+        TestCase.from_yaml(case.write(tmp_path)),
+    ]
+    assert read == [case] * 3
+    assert {case, *read} == {case}
+    assert {other.id for other in read} == {case.to_case()["id"]}
+
+
+@pytest.mark.parametrize("case_id", ["tc-0123456789a", "tc-0123456789abc", "TC-0123456789ab", "greet"])
+def test_an_id_that_was_not_made_tells_cases_apart(case_id: str) -> None:
+    assert TestCase("Hi", id=case_id) != TestCase("Hi")
+
+
 def test_an_id_that_was_given_is_part_of_the_case() -> None:
     assert TestCase("Hi", id="greet-1") != TestCase("Hi", id="greet-2") != TestCase("Hi")
     assert TestCase("Hi", id="greet-1").replace(input="Hello").id == "greet-1"
@@ -560,7 +577,7 @@ test_cases = st.builds(
     name=st.none() | texts,
     tags=st.lists(texts, max_size=3, unique=True),
     timeout=maybe_timeout,
-    id=st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{1,20}", fullmatch=True),
+    id=st.none() | st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{1,20}", fullmatch=True),
     actual_output=st.just(UNSET) | json_values,
     tool_calls=st.none() | st.lists(calls, max_size=2),
     reasoning=st.none() | st.lists(steps, max_size=2),
@@ -587,7 +604,11 @@ def test_a_case_comes_back_from_its_file(case: TestCase) -> None:
     assert read.to_case() == case.to_case()
 
 
+@pytest.mark.slow
 @given(test_cases)
 @steady
 def test_a_case_comes_back_from_its_data(case: TestCase) -> None:
-    assert TestCase.from_dict(case.to_dict()) == case == case.replace()
+    read = TestCase.from_dict(case.to_dict())
+    assert read == case == case.replace()
+    assert hash(read) == hash(case)
+    assert read.to_dict() == case.to_dict()

@@ -38,7 +38,10 @@ Prepare = Annotated[
 ]
 Tiers = Annotated[list[Tier] | None, typer.Option("--tier", help="Only cases of this tier; may be repeated.")]
 
-Tag = Annotated[str | None, typer.Option("--tag", metavar="EXPR", help="Only cases so tagged: 'billing and not slow'.")]
+Tag = Annotated[
+    str | None,
+    typer.Option("--tag", metavar="EXPR", help="""Only cases so tagged: 'billing and not (slow or "two words")'."""),
+]
 Owner = Annotated[str | None, typer.Option("--owner", metavar="NAME", help="Only cases of this owner.")]
 Where = Annotated[
     list[str] | None, typer.Option("--where", metavar="KEY=VALUE", help="As metadata.intent=refund; may be repeated.")

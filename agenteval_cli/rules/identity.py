@@ -34,6 +34,8 @@ class Past(Protocol):
     """What became of all IDs, by their folded form: see history.Past."""
 
     @property
+    def folder(self) -> str: ...
+    @property
     def living(self) -> Collection[str]: ...
     @property
     def ended(self) -> Mapping[str, Life]: ...
@@ -89,9 +91,17 @@ def _vanished(known: Sequence[Facts], accounted_for: Collection[str], past: Past
         life = past.lives[folded]
         if life.file in unreadable:
             continue
-        gone = f"in {life.died_in[:12]}" if life.died_in and folded not in past.present else "in the working tree"
+        gone = _how_it_went(life, past, committed=folded not in past.present)
         words = f"the case '{life.id}' went away {gone} without being retired; bring it back, or "
         yield Finding(life.file, (), "vanished-case", f"{words}`agenteval retire {life.id} --reason …`")
+
+
+def _how_it_went(life: Life, past: Past, *, committed: bool) -> str:
+    if life.died_in and committed:
+        return f"in {life.died_in[:12]}"
+    if not life.file.startswith(f"{past.folder}/"):
+        return f"when {past.folder}/ became the folder of cases"
+    return "in the working tree"
 
 
 RULES = (
