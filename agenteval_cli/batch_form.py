@@ -10,16 +10,17 @@ Total is what was planned, so that nothing leaves it quietly: what neither passe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from agenteval_cli.compare import same
 from agenteval_cli.finding import PASSED
-from agenteval_cli.records import AttemptRecord, PlannedCase, RunRecord, TranscriptRecord
+from agenteval_cli.records import INTERRUPTED, RUNNING, AttemptRecord, PlannedCase, RunRecord, TranscriptRecord
 from agenteval_cli.statuses import STATUSES
 from agenteval_cli.store import Run
 from agenteval_cli.summary import NEVER_ENDED, SKIPPED, counts_more
 from agenteval_cli.transcript import ToolCall, Transcript
+from agenteval_cli.turns import asked_in
 
 Data = dict[str, Any]
 Transcripts = Callable[[AttemptRecord], TranscriptRecord | None]
@@ -33,6 +34,12 @@ _WORDS = {
     "harness_error": "the attempt could not be made, through no fault of the agent",
     "cancelled": "it was stopped before it ended",
     "skipped": "it was not begun",
+}
+
+# A run that was killed does not know which attempts were on.
+_MAY_HAVE_BEGUN = {
+    RUNNING: "it has not ended: the run is still on",
+    INTERRUPTED: "it did not end, or was not begun: the run was interrupted",
 }
 
 
@@ -96,11 +103,11 @@ def _test_case(
 
 
 def _not_begun(record: RunRecord) -> Data:
-    why = f": the run stopped early ({record.stopped})" if record.stopped else ""
+    why = f"{_WORDS['skipped']}: the run stopped early ({record.stopped})" if record.stopped else ""
     return {
         "status": SKIPPED if record.stopped else NEVER_ENDED,
         "isSuccessful": None,
-        "remarks": f"{_WORDS['skipped']}{why}",
+        "remarks": why or _MAY_HAVE_BEGUN.get(record.status, _WORDS["skipped"]),
         "createdDate": None,
         "conversation": [],
     }
@@ -133,7 +140,7 @@ def conversation_of(record: TranscriptRecord) -> Iterator[Data]:
     request = record.request
     if request.get("system_prompt"):
         yield {"role": "system", "content": request["system_prompt"]}
-    asked = [{"role": message.get("role"), "content": message.get("content")} for message in request["messages"]]
+    asked = [_asked(message) for message in request["messages"]]
     yield from asked
     later = list(record.talk.said if record.talk else ())
     turns = list(record.turns or ([record.transcript] if record.transcript else []))
@@ -146,6 +153,12 @@ def conversation_of(record: TranscriptRecord) -> Iterator[Data]:
         if turns:
             yield _answer(turns.pop(0))
     yield from map(_answer, turns)
+
+
+def _asked(message: Mapping[str, Any]) -> Data:
+    said: Data = {"role": message.get("role"), "content": message.get("content")}
+    calls = [{"name": name, "arguments": given} for name, given in asked_in(message)]
+    return {**said, "toolCalls": calls} if calls else said
 
 
 def _answer(transcript: Transcript) -> Data:

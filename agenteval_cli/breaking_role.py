@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agenteval_cli.compare import shown
+from agenteval_cli.similarity import UNSPACED
 from agenteval_cli.simulation import Role
 from agenteval_cli.talk import Exchange
 
@@ -21,6 +22,7 @@ _OPENING_ANSWER = 60  # characters of an answer that one's own words begin with
 _SHORTEST_PROMPT = 5  # words
 _LONG, _SHORT = 8, 4  # words that are not said twice in a row, and not three times
 _STUCK = 5  # answers
+_UNSPACED_WORD = 3  # characters that count as a word where no spaces stand between words
 _SHORTEST_CODE = 4  # letters and digits of what is told whatever stands between them
 _WITHOUT_SPACES = 0x0E00  # from Thai on there are scripts that put no spaces between words
 
@@ -32,7 +34,8 @@ _LABEL = re.compile(
     r"""^[ \t*_\#-]*
     (?: (?:ai|support|customer|service|services|care|success|help|desk|helpdesk|sales|billing|refund|returns
         |order|booking|travel|shop|store|bank|virtual|digital|live|human|chat|online) [ ]+ ){0,3}
-    (?: agent | assistant | chatbot )
+    (?: agente? | assistante? | assistent(?:in|e)? | asistente | chatbot
+        | エージェント | アシスタント | 客服 | 助手 | 助理 )
     [ \t*_]* [:：]""",
     re.VERBOSE | re.MULTILINE,
 )
@@ -182,10 +185,15 @@ def _own_prompt(role: Role, text: str) -> str | None:
 def _repetition(talk: Sequence[Exchange], text: str) -> str | None:
     """A short answer may be the right one twice; after the first answer, or the same one again, so may any."""
     times = _times_before(talk, text) if len(talk) > 1 else 0
-    words = len(text.split())
+    words = _length(text)
     if (times >= 1 and words >= _LONG) or (times >= 2 and words >= _SHORT):
         return f"it repeated itself, though the agent did not: {shown(text)}"
     return None
+
+
+def _length(text: str) -> int:
+    """About how many words it has; a sentence of Japanese or Thai has no spaces, and is not one word."""
+    return max(len(text.split()), sum(map(len, UNSPACED.findall(text))) // _UNSPACED_WORD)
 
 
 def _times_before(talk: Sequence[Exchange], text: str) -> int:

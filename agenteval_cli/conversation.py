@@ -17,6 +17,7 @@ from agenteval_cli.records import TranscriptRecord
 from agenteval_cli.spending import cost_of_user
 from agenteval_cli.talk import STOPS, Talk
 from agenteval_cli.transcript import ReasoningStep, ToolCall, Transcript
+from agenteval_cli.turns import asked_in_words
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -119,7 +120,11 @@ def _requested(request: Mapping[str, Any]) -> Iterator[Said]:
     if request.get("system_prompt"):
         yield Said("system", request["system_prompt"])
     for message in request["messages"]:
-        yield Said(str(message.get("role")), message.get("content"))
+        role, content = str(message.get("role")), message.get("content")
+        calls = asked_in_words(message)
+        if content is not None or not calls:
+            yield Said(role, content)
+        yield from (Said(role, call) for call in calls)
 
 
 def _words(talk: Talk | None) -> list[Said | None]:

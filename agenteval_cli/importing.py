@@ -147,7 +147,8 @@ def _there(source: Source, place: str, data: Data, holder: Facts, form: Form) ->
     differs = not same(data, there)
     provenance = there.get("provenance")
     imported = isinstance(provenance, dict) and provenance.get("source") == form.name
-    if differs and document is not None and not imported:
+    is_another = there.get("id") != data["id"]  # services tell IDs apart by case
+    if differs and document is not None and (is_another or not imported):
         raise ValueError(f"the ID '{data['id']}' is that of {holder.file}, which is another case; IDs are unique")
     return There(place=place, id=data["id"], file=holder.file, differs=differs)
 

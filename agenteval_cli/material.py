@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -14,6 +14,7 @@ from agenteval_cli.endings import Answered
 from agenteval_cli.phrases import as_text
 from agenteval_cli.talk import STOPS
 from agenteval_cli.transcript import ReasoningStep, ToolCall, Transcript
+from agenteval_cli.turns import asked_in_words
 
 MOST_OF_A_BLOCK = 20_000  # characters of one block that a judge is shown
 _LEAST_OF_A_LINE = 200  # characters of what is said once that a judge is shown, however long the conversation
@@ -97,13 +98,18 @@ def shown_call(call: ToolCall) -> str:
 
 
 def numbered(items: Sequence[str]) -> str:
-    """The items a line each, numbered from 1."""
-    return "\n".join(f"{number}. {item}" for number, item in enumerate(items, start=1))
+    """The items numbered from 1; further lines of one are indented, so that none looks like two."""
+    return "\n".join(f"{number}. {indented(item, 3)}" for number, item in enumerate(items, start=1))
+
+
+def indented(text: str, by: int = 2) -> str:
+    """A text whose further lines stand a little to the right."""
+    return f"\n{' ' * by}".join(text.splitlines())
 
 
 def _blocks(material: Material) -> Iterator[Block]:
     if material.before:
-        yield "conversation before", "\n".join(f"{role}: {text}" for role, text in material.before)
+        yield "conversation before", _lines(f"{role}: {text}" for role, text in material.before)
     yield "user", material.input
     if material.reasoning:
         yield "reasoning", "\n".join(f"{step.type}: {step.content}" for step in material.reasoning)
@@ -139,8 +145,13 @@ def _dialogue(said: Sequence[Any], answered: Answered, before: Sequence[Block]) 
     stop = answered.talk.stop if answered.talk else None
     most = max(_LEAST_OF_A_LINE, MOST_OF_A_BLOCK // len(lines) - 2 * _LEAST_OF_A_LINE // 5)
     whole = sum(map(len, lines)) <= MOST_OF_A_BLOCK
-    told = ["\n  ".join((line if whole else cut(line, most)).splitlines()) for line in lines]
-    return "\n".join([*told, *([f"(then {STOPS[stop]})"] if stop else [])])
+    told = [line if whole else cut(line, most) for line in lines]
+    return _lines([*told, *([f"(then {STOPS[stop]})"] if stop else [])])
+
+
+def _lines(said: Iterable[str]) -> str:
+    """One after the other; further lines of one are indented, so that nobody can speak for another."""
+    return "\n".join(map(indented, said))
 
 
 def _turns(said: Sequence[Any], answered: Answered) -> tuple[Block, ...]:
@@ -157,7 +168,11 @@ def _flat(turns: Sequence[Block]) -> Iterator[Block]:
 def _messages(messages: Sequence[dict[str, Any]], *, last: bool) -> Iterator[Block]:
     """The prefix; its last message is the turn under test where nothing follows it."""
     for message in messages if last else messages[:-1]:
-        yield {"assistant": "agent"}.get(message["role"], message["role"]), as_text(message.get("content"))
+        role, content = {"assistant": "agent"}.get(message["role"], message["role"]), message.get("content")
+        calls = asked_in_words(message)
+        if content is not None or not calls:
+            yield role, as_text(content)
+        yield from ((role, call) for call in calls)
 
 
 def _expected(case: Case) -> tuple[CallPattern, ...] | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from agenteval_cli.compare import same, shown
 from agenteval_cli.redaction import is_masked
-from agenteval_cli.similarity import token_f1
+from agenteval_cli.similarity import in_pieces, token_f1
 from agenteval_cli.talk import MAX_TURNS, REPLAY_OVER, USER_DONE, USER_GAVE_UP, Exchange, Recorded
 from agenteval_cli.users.interface import Spoken
 
@@ -71,5 +71,5 @@ def _alike(was: Any, is_now: Any) -> bool:
     if is_masked(was):
         return True  # what it was is not known any more
     if isinstance(was, str) and isinstance(is_now, str):
-        return was.strip() == is_now.strip() or token_f1(was, is_now) >= ALIKE
+        return was.strip() == is_now.strip() or token_f1(in_pieces(was), in_pieces(is_now)) >= ALIKE
     return same(was, is_now)

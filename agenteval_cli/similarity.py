@@ -17,6 +17,10 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 LONGEST = 100_000  # characters: what is longer takes seconds to compare
+# Scripts that put no spaces between words: Thai to Myanmar, Khmer, kana and Han. Korean has spaces.
+UNSPACED = re.compile(
+    "[\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
+)
 _ARTICLES = frozenset({"a", "an", "the"})
 _ORDER = 4
 
@@ -34,6 +38,11 @@ def token_f1(expected: str, actual: str) -> float:
     if not want and not got:  # nothing but signs, as 👍 and 👎: they are alike where they are the same
         return _same(expected, actual)
     return _f1((want & got).total(), want.total(), got.total())
+
+
+def in_pieces(text: str) -> str:
+    """What is written without spaces between words as its pairs of neighbours, so that parts of it can be shared."""
+    return UNSPACED.sub(lambda run: f" {' '.join(_pairs(run[0]))} ", text)
 
 
 def rouge_l(expected: str, actual: str) -> float:
@@ -84,6 +93,10 @@ def _words_of_any_script(text: str) -> list[str]:
 
     found: list[str] = regex.findall(r"[\p{L}\p{N}][\p{L}\p{N}\p{M}]*", text)
     return found
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[at : at + 2] for at in range(max(1, len(run) - 1))]
 
 
 def _signs(text: str) -> list[str]:

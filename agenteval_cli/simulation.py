@@ -53,12 +53,13 @@ def role_of(data: Mapping[str, Any]) -> Role | None:
     given = data.get("simulation")
     if given is None:
         return None
+    knows = given.get("knows", {})
     return Role(
-        user_prompt=given["user_prompt"],
-        opening=told(given.get("opening"), given.get("knows", {})),
-        knows=given.get("knows", {}),
+        user_prompt=told(given["user_prompt"], knows),
+        opening=told(given.get("opening"), knows),
+        knows=knows,
         must_not_reveal=tuple(given.get("must_not_reveal", ())),
-        ends_when=given.get("ends_when"),
+        ends_when=told(given.get("ends_when"), knows),
         max_turns=int(given.get("max_turns", MAX_TURNS)),
         user=given.get("user"),
         script=rules_from(given.get("script", ())),
@@ -86,7 +87,7 @@ def names_in(text: str) -> list[str]:
 
 
 def told(text: Any, knows: Mapping[str, Any]) -> Any:
-    """A text of a script with {{name}} replaced by what the user knows of that name."""
+    """A text of a simulation with {{name}} replaced by what the user knows of that name."""
     if not isinstance(text, str):
         return text
     return _NAMED.sub(lambda found: as_text(knows[found[1]]) if found[1] in knows else found[0], text)

@@ -118,10 +118,10 @@ def placed_simulation(form: Data, fixtures: Collection[str] = ()) -> Data:
 
 
 def _placed_items(key: str, items: Any, fixtures: Collection[str] = ()) -> list[Data]:
-    """The items with a place. A tool is there once: what is told of it first answers."""
+    """The items with a place. A variable, tool or fixture is there once: what is told of it first counts."""
     placed = [found for item in items if (found := _placed_item(key, item, fixtures)) is not None]
-    names = [tool.get("name") for tool in placed] if key == "mockToolData" else []
-    return [item for at, item in enumerate(placed) if not names or "use" in item or names.index(names[at]) == at]
+    names = [(item.get("use"), item.get("name")) for item in placed] if key != "successCriteria" else []
+    return [item for at, item in enumerate(placed) if not names or names.index(names[at]) == at]
 
 
 def _placed_item(key: str, item: Any, fixtures: Collection[str] = ()) -> Data | None:

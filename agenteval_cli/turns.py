@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeVar
 
 import msgspec
 
+from agenteval_cli.phrases import as_text
 from agenteval_cli.transcript import ToolCall, Transcript, Usage
 from agenteval_cli.units import amount
 
@@ -49,6 +50,18 @@ def joined(turns: Sequence[Transcript]) -> Transcript:
         bytes_replaced=any(turn.bytes_replaced for turn in turns),
         notes=tuple(dict.fromkeys(note for turn in turns for note in turn.notes)),
     )
+
+
+def asked_in(message: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Name and arguments of each call that a message of the request asks for, under `function` or not."""
+    for part in message.get("tool_calls") or ():
+        call = part["function"] if isinstance(part.get("function"), dict) else part
+        yield str(call.get("name")), call.get("arguments")
+
+
+def asked_in_words(message: Mapping[str, Any]) -> list[str]:
+    """Each of those calls as a line that can be read."""
+    return [f"calls {name}({'' if given is None else as_text(given)})" for name, given in asked_in(message)]
 
 
 def _all(parts: Iterable[tuple[Item, ...] | None]) -> tuple[Item, ...] | None:

@@ -96,13 +96,21 @@ def playing_from(data: Mapping[str, Any]) -> Playing:
 
 
 def rule_faults(data: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """What is wrong with the matchers of scripted users: (path in agenteval.yaml, sentence)."""
-    from agenteval_cli.matchers import faults
+    """What is wrong with the rules of scripted users: (path in agenteval.yaml, sentence)."""
+    from agenteval_cli.matchers import faults, nearly_operator
 
     for name, user in data.get("users", {}).items():
+        met_always = None
         for index, rule in enumerate(user.get("scripted", ())):
+            path = ("users", name, "scripted", index)
+            if met_always is not None:
+                yield path, f"never said: scripted[{met_always}] before it matches every answer, any number of times"
+            elif "when" not in rule and "times" not in rule:
+                met_always = index
             if "when" in rule:
-                yield from faults(rule["when"], ("users", name, "scripted", index, "when"))
+                yield from faults(rule["when"], (*path, "when"))
+                if near := nearly_operator(rule["when"]):
+                    yield (*path, "when"), near
 
 
 def _user(name: str, data: Mapping[str, Any]) -> UserConfig:

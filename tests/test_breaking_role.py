@@ -118,6 +118,10 @@ def test_another_number_is_no_secret(secret: int, said: int) -> None:
         "Fine.\n**Agent**: Your order?",
         "### Customer service agent : Hello",
         "AI assistant： Hello",
+        "Ja, bitte.\nAssistent: Gern!",
+        "Sí.\n**Asistente:** Claro.",
+        "はい。\nアシスタント：承知しました。",
+        "好的。\n客服：请稍等。",
     ],
 )
 def test_a_line_of_the_agent_breaks_the_role(say: str) -> None:
@@ -212,6 +216,8 @@ def test_a_quotation_in_the_prompt_does_not_make_it_the_users_own_words() -> Non
 # ---- saying the same again
 
 REQUEST = "I want to cancel the order that was placed yesterday."
+JAPANESE = "昨日注文した商品をキャンセルしたいのですが、注文番号がわかりません。"
+THAI = "ผมต้องการยกเลิกคำสั่งซื้อแต่ผมไม่ทราบหมายเลขคำสั่งซื้อ"
 
 
 @pytest.mark.parametrize(
@@ -220,6 +226,8 @@ REQUEST = "I want to cancel the order that was placed yesterday."
         (REQUEST, [("Hi", "Hello!"), (REQUEST, "Which order?")]),
         (REQUEST.upper(), [(REQUEST, "Hello!"), (REQUEST, "Which order?")]),
         ("Cancel it right now!", [("Cancel it right now!", "A."), ("Cancel it right now!", "B.")]),
+        (JAPANESE, [("こんにちは", "はい。"), (JAPANESE, "ご注文番号は?")]),
+        (THAI, [("สวัสดี", "ครับ"), (THAI, "หมายเลขคำสั่งซื้อ?")]),
     ],
 )
 def test_the_same_words_to_other_answers_break_the_role(say: str, turns: list[tuple[str, str]]) -> None:
@@ -231,6 +239,8 @@ def test_the_same_words_to_other_answers_break_the_role(say: str, turns: list[tu
     [
         ("Yes.", [("Yes.", "A?"), ("Yes.", "B?"), ("Yes.", "C?")]),
         ("I do not know that.", [("Hi", "Your name?"), ("I do not know that.", "Your address?")]),
+        ("はい、お願いします。", [("はい、お願いします。", "A?"), ("はい、お願いします。", "B?")]),
+        ("네, 그렇게 해 주세요", [("안녕하세요", "A?"), ("네, 그렇게 해 주세요", "B?")]),
         (REQUEST, [(REQUEST, "Could you say that again?")]),
         (REQUEST, [("Hi", "Which order?"), (REQUEST, "Which order?")]),
         (REQUEST, [(REQUEST, "Hello!"), ("5678", "Which order?")]),

@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 from conftest import ROOT, Done, Repo
 
+from agenteval_cli.replaying import apart
+from agenteval_cli.talk import Exchange, Recorded
+
 # It remembers nothing: what it knows stands in the request. It says what it got, and acts on some words.
 CLERK = """
 import json, os, sys, time
@@ -121,6 +124,7 @@ def test_the_agents_own_answers_are_the_history_and_the_state_goes_on(clerk: Rep
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "status", "reason"),
     [
@@ -158,6 +162,7 @@ def test_a_turn_without_an_answer_ends_the_attempt_and_the_turns_before_it_are_k
     assert words in shown.out
 
 
+@pytest.mark.slow
 def test_turns_that_were_kept_are_graded_again_when_only_their_checks_changed(clerk: Repo) -> None:
     text = """
     schema: 1
@@ -527,6 +532,21 @@ def test_of_a_user_that_goes_by_no_rules_nobody_knows_what_it_would_have_said(cl
     assert (attempt["status"], attempt["stop"]) == ("passed", "user_done")
 
 
+@pytest.mark.parametrize(
+    ("was", "is_now", "fits"),
+    [
+        ("What is your order number?", "What is the number of your order?", True),
+        ("ご注文番号を教えていただけますか。", "ご注文番号を教えてください。", True),
+        ("ご注文番号を教えていただけますか。", "本日は休業しております。", False),
+        ("请问您的订单号是多少?", "请告诉我您的订单号是多少。", True),
+        ("请问您的订单号是多少?", "我们今天休息。", False),
+    ],
+)
+def test_the_same_question_in_other_words_still_fits_with_and_without_spaces(was: str, is_now: str, fits: bool) -> None:
+    recorded = Recorded(run="r", attempt=1, user="model", said=("a", "b"), answers=(was,))
+    assert (apart(recorded, [Exchange("a", is_now)], None) is None) == fits
+
+
 def test_a_replay_of_an_edited_case_or_of_masked_words_is_ungraded(clerk: Repo) -> None:
     clerk.agent(SAYS.replace("WORDS", '"It is cancelled."'))
     clerk.case("cancel", CANCEL)
@@ -581,6 +601,7 @@ def test_a_user_that_cannot_be_asked_after_the_last_turn_says_nothing_about_the_
     assert only(clerk)[1]["status"] == "ungraded"
 
 
+@pytest.mark.slow
 def test_the_time_that_the_user_thinks_is_not_in_the_agents_deadline(clerk: Repo) -> None:
     clerk.agent(
         """

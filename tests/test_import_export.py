@@ -81,6 +81,16 @@ def test_a_simulation_case_becomes_a_valid_case_and_comes_back_whole(repo: Repo)
     assert repo.run("export", "tc_d17T6uReChpyfFeP").json == [SIMULATED]
 
 
+def test_mock_data_that_is_named_twice_is_one_fixture_of_the_case(repo: Repo) -> None:
+    repo.write("fixtures/shop.yaml", "schema: 1\nid: shop-1\ntools: [{name: get_order, responses: [{result: {}}]}]\n")
+    cancel = {"toolAlias": "cancel_order", "mockToolDataId": "shop-1", "name": "Found", "statusCode": 200}
+    document = {**SIMULATED, "mockToolData": ["shop-1", "shop-1", cancel]}
+    given(repo, document)
+    done = repo.run("import", "in.json")
+    assert done.code == 0, done
+    assert repo.run("export", "tc_d17T6uReChpyfFeP").json == [document]
+
+
 def test_each_form_is_told_by_its_keys(repo: Repo) -> None:
     given(repo, SIMULATED, RECORD, TALK, name="in.jsonl")
     done = repo.run("import", "in.jsonl", "--match", "contains", "--json")
@@ -275,6 +285,14 @@ def test_the_id_of_another_case_is_refused(repo: Repo) -> None:
     assert "in.json#1: the ID 'says-hello' is that of cases/says-hello.yaml, which is another case" in err
 
 
+def test_a_test_case_id_that_differs_in_case_alone_is_another_case_and_is_refused(repo: Repo) -> None:
+    given(repo, SIMULATED)
+    assert repo.run("import", "in.json").code == 0
+    given(repo, {**SIMULATED, "testCaseId": SIMULATED["testCaseId"].upper()})
+    done = refused(repo, "import", "in.json")
+    assert "the ID 'TC_D17T6URECHPYFFEP' is that of cases/tc_d17T6uReChpyfFeP.yaml, which is another case" in done.err
+
+
 def test_a_retired_id_is_never_used_again(repo: Repo) -> None:
     given(repo, SIMULATED)
     repo.run("import", "in.json")
@@ -449,6 +467,19 @@ def test_a_run_that_stopped_early_says_why_an_attempt_was_not_begun() -> None:
     assert case["attempts"][1]["status"] == "skipped"
 
 
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        ("running", "it has not ended: the run is still on"),
+        ("interrupted", "it did not end, or was not begun: the run was interrupted"),
+    ],
+)
+def test_of_a_run_that_is_on_or_was_killed_nobody_says_what_was_not_begun(status: str, words: str) -> None:
+    (case,) = batch(run(tried("greet", "P", planned=2), status=status, finished_at=None))["testCases"]
+    assert case["attempts"][1]["remarks"] == words
+    assert [case[key] for key in COUNTS] == [2, 1, 0, 1]
+
+
 def test_a_retry_is_the_same_job_and_the_try_that_was_graded_counts() -> None:
     made = run(tried("greet", "E"))
     (first,) = made.attempts
@@ -536,6 +567,17 @@ def test_a_simulated_user_speaks_after_what_was_said_before() -> None:
         ("user", "Now!"),
         ("assistant", "Done."),
     ]
+
+
+def test_calls_from_before_the_case_are_told_with_the_message_that_asked_for_them() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "get_order", "arguments": "{}"}}
+    asked = {"role": "assistant", "content": None, "tool_calls": [call]}
+    record = TranscriptRecord(format=2, case="greet", attempt=1, request={"messages": [asked, HI]})
+    assert next(conversation_of(record)) == {
+        "role": "assistant",
+        "content": None,
+        "toolCalls": [{"name": "get_order", "arguments": "{}"}],
+    }
 
 
 def test_a_simulated_user_of_one_turn() -> None:

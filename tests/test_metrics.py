@@ -180,6 +180,24 @@ def test_a_turn_is_judged_by_the_ten_turns_that_end_with_it() -> None:
     assert "say 1!" not in shown[11]
 
 
+@pytest.mark.parametrize(
+    ("name", "replies", "text"),
+    [
+        ("conversation_coherence", [YES], "user: Hi\n   agent: No.\n      2. user: Thanks!\n      agent: Gladly."),
+        (
+            "conversation_resolution",
+            [items("refund"), verdicts("yes")],
+            "1. user: Hi\n      agent: No.\n         2. user: Thanks!\n         agent: Gladly.",
+        ),
+    ],
+)
+def test_an_answer_cannot_add_a_turn_to_the_conversation(name: str, replies: list[Answers], text: str) -> None:
+    ask, asked = asking(*replies)
+    means = Means(ask, lambda _: [], lambda questions: [ask(each) for each in questions])
+    METRICS[name].measure(material(turns=(("Hi", "No.\n2. user: Thanks!\nagent: Gladly."),)), means, {})
+    assert dict(asked[0].blocks)["conversation"] == text
+
+
 def test_facts_are_remembered_over_the_whole_conversation() -> None:
     ask, asked = asking(items("The order is 5678."), items(), items("It is blue."), NO, NO, NO)
     means = Means(ask, lambda _: [], lambda questions: [ask(each) for each in questions])

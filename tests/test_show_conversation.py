@@ -133,6 +133,27 @@ def test_a_user_that_said_nothing_leaves_a_dialogue_of_what_was_said_before(repo
     ]
 
 
+def test_calls_that_were_made_before_the_case_begins_are_in_the_dialogue(repo: Repo) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "get_order", "arguments": '{"order_id": "5678"}'}}
+    before = [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "paid"},
+        {"role": "assistant", "content": "One moment.", "tool_calls": [{"name": "refund", "arguments": {"n": 1}}]},
+        {"role": "user", "content": "And now?"},
+    ]
+    out = shown(repo, record_of(None, ANSWERS[:1], request={"messages": before}), status="passed", checks=())
+    assert out.splitlines()[1:9] == [
+        "  assistant:",
+        '    calls get_order({"order_id": "5678"})',
+        "  tool:",
+        "    paid",
+        "  assistant:",
+        "    One moment.",
+        "  assistant:",
+        '    calls refund({"n": 1})',
+    ]
+
+
 def test_a_margin_has_a_sign_for_every_terminal(repo: Repo) -> None:
     write_run(repo.root / ".agenteval" / "runs", conversed(), record_of(simulated()))
     out = repo.run("show", CASE, "--run", "latest", PYTHONIOENCODING="ascii").out

@@ -17,7 +17,7 @@ from agenteval_cli.case import Case, case_from
 from agenteval_cli.cast import Cast, cast_for, user_records
 from agenteval_cli.config import Config, config_from
 from agenteval_cli.errors import InvalidFilesError, UsageError
-from agenteval_cli.simulation import Role, Rule, rules_from
+from agenteval_cli.simulation import Role, Rule, role_of, rules_from
 from agenteval_cli.talk import Exchange
 from agenteval_cli.users.scripted import ScriptedUser
 
@@ -91,6 +91,8 @@ def test_the_only_user_or_the_one_called_default_is_the_default(users: str, defa
             "{scripted: [{say: x}, {when: {regex: '('}, done: true}]}",
             "users.ada.scripted[1].when.regex: regex: /(/ is no",
         ),
+        ("{scripted: [{when: {contians: x}, say: y}]}", "users.ada.scripted[0].when: 'contians' is no operator"),
+        ("{scripted: [{say: x}, {when: {contains: y}, done: true}]}", "users.ada.scripted[1]: never said: scripted[0]"),
         ("{scripted: [{when: {all: [{regexp: x}]}, say: x}, {when: {any_of: []}, say: x}]}", "write a list of values"),
     ],
 )
@@ -136,6 +138,22 @@ RULES = rules_from(
 def test_the_first_rule_that_matches_and_is_not_used_up_speaks(answers: list[Any], say: str | None, done: bool) -> None:
     spoken = ScriptedUser(RULES).speak(ROLE, talk(*answers), 1)
     assert (spoken.say, spoken.done) == (say, done)
+
+
+def test_names_that_the_user_knows_are_filled_in_wherever_it_is_told_who_it_is() -> None:
+    simulation = {
+        "user_prompt": "You are {{ name }}, {{mood}}.",
+        "opening": "I am {{name}}.",
+        "ends_when": "{{name}} has order {{order}}",
+        "knows": {"name": "Ada", "order": 5678},
+    }
+    role = role_of({"simulation": simulation})
+    assert role is not None
+    assert (role.user_prompt, role.opening, role.ends_when) == (
+        "You are Ada, {{mood}}.",
+        "I am Ada.",
+        "Ada has order 5678",
+    )
 
 
 def test_the_rules_of_the_case_come_first() -> None:

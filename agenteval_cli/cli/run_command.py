@@ -240,8 +240,9 @@ def _run(order: Order, *, json: bool, quiet: bool, verbose: bool) -> int:
         _print_judged(ended, order)
     _tell_of_files_that_changed(order)
     if ended.record.status == INTERRUPTED:
-        kept = count(ended.summary.graded, "finished attempt")
-        say(f"interrupted; the {kept} are kept; go on with: agenteval run --resume {ended.record.id}")
+        verb = "is" if ended.summary.graded == 1 else "are"
+        kept = f"{count(ended.summary.graded, 'finished attempt')} {verb} kept"
+        say(f"interrupted; the {kept}; go on with: agenteval run --resume {ended.record.id}")
         return ExitCode.INTERRUPTED
     if ended.record.stopped:
         say(f"stopped early by {safe(ended.record.stopped)}")

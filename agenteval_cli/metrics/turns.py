@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agenteval_cli.material import Block, Material
+from agenteval_cli.material import Block, Material, indented
 from agenteval_cli.metrics.interface import Means, NotMeasurableError
 from agenteval_cli.questions import Question, verdict_keys
 
@@ -16,7 +16,7 @@ def turns_of(material: Material, least: int) -> list[str]:
     """The turns of a conversation, what the user said and what came back. Raises NotMeasurableError below `least`."""
     if len(material.turns) < least:
         raise NotMeasurableError(f"{len(material.turns)} turns of a conversation are too few to tell")
-    return [f"user: {user}\n   agent: {answer}" for user, answer in material.turns]
+    return [f"user: {indented(user, 6)}\n   agent: {indented(answer, 6)}" for user, answer in material.turns]
 
 
 def windows(turns: Sequence[str]) -> list[str]:

@@ -13,7 +13,7 @@ from agenteval_cli.compare import kind_of, shown
 from agenteval_cli.problems import did_you_mean
 from agenteval_cli.recordings import argument_matchers
 from agenteval_cli.rules.interface import Found, Path, Rule, Subject
-from agenteval_cli.state_patches import points
+from agenteval_cli.state_patches import is_literal, points
 
 _PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 
@@ -176,15 +176,34 @@ def _unknown_variables(case: Subject) -> Found:
                 yield ("variables", index, "name"), f"{{{{{item['name']}}}}} stands nowhere in this case"
 
 
+def _variables_given_twice(case: Subject) -> Found:
+    names = [item["name"] for item in case.data.get("variables", ())]
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            yield ("variables", index, "name"), f"variables[{names.index(name)}] is '{name}' already; keep one of them"
+
+
 def _unfilled_placeholders(case: Subject) -> Found:
     names = [item["name"] for item in case.data.get("variables", ())]
     knows = case.data.get("simulation", {}).get("knows", ())  # what names in the user's own words stand for
     for key, used in _placeholders(case) if names else ():
-        known = {*names, *knows} if key == "simulation" else names
-        for unknown in dict.fromkeys(name for name in used if name not in known):
+        for unknown in dict.fromkeys(name for name in used if name not in (*names, *knows)):
             yield (key,), f"no variable '{unknown}' fills {{{{{unknown}}}}}{did_you_mean(unknown, names)}"
+    for path, name in _filled_for_the_user_alone(case):
+        if name in knows and name not in names:
+            words = f"{{{{{name}}}}} is filled with what the user knows in its own words only; make it a variable"
+            yield path, words
     for key, name in _placeholders_in_names(case, names):
         yield (key,), f"{{{{{name}}}}} stands in the name of a key, where nothing is filled in"
+
+
+def _filled_for_the_user_alone(case: Subject) -> Iterator[tuple[Path, str]]:
+    """The names in braces in what is asked of the agent or held against it; the user's knowledge fills none."""
+    for key, value in case.data.items():
+        path, texts = ((key, "criteria"), value.get("criteria")) if key == "simulation" else ((key,), value)
+        if key not in NO_OWN_TEXT and "{{" in repr(texts):
+            found = (name for text in _texts(texts) for name in _PLACEHOLDER.findall(text))
+            yield from ((path, name) for name in dict.fromkeys(found))
 
 
 def _placeholders(case: Subject) -> Iterator[tuple[str, list[str]]]:
@@ -214,7 +233,7 @@ def _texts(value: Any) -> Iterator[str]:
     """Every text in a value; keys are none, as they are not filled."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, list | dict):
+    elif isinstance(value, list | dict) and not is_literal(value):
         for item in value.values() if isinstance(value, dict) else value:
             yield from _texts(item)
 
@@ -308,6 +327,12 @@ RULES = (
         why="Often the placeholder is misspelt, and the agent would read the braces.",
         severity="warning",
         look=_unknown_variables,
+    ),
+    Rule(
+        name="repeated-variable",
+        summary="a variable that is given twice",
+        why="Only one of the values can fill its placeholder, and nobody would see which.",
+        look=_variables_given_twice,
     ),
     Rule(
         name="unknown-placeholder",
