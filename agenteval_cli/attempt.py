@@ -35,10 +35,12 @@ from agenteval_cli.transcript import Transcript
 from agenteval_cli.turns import joined, next_request, opened
 from agenteval_cli.users.interface import User
 
+_FAR_OFF = 1e9  # seconds, thirty years: a date has an end, the timeout of a case has none
+
 
 def deadline_in(seconds: float) -> str:
     """The moment so many seconds from now, UTC as RFC 3339."""
-    moment = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=seconds)
+    moment = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=min(seconds, _FAR_OFF))
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

@@ -16,6 +16,7 @@ import msgspec
 from agenteval_cli import writing
 from agenteval_cli.digests import Digests
 from agenteval_cli.errors import UsageError
+from agenteval_cli.extraction import strict
 from agenteval_cli.git import GitState
 from agenteval_cli.outcomes import AnyRun
 from agenteval_cli.records import (
@@ -43,7 +44,7 @@ _CONFLICT = (b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")
 Place = tuple[str, str]  # agent, tier
 
 
-class Accepted(msgspec.Struct, frozen=True, kw_only=True):
+class Accepted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One line: how a case did in the run it was accepted from, and the digests that tell which case that was."""
 
     format: int = BASELINE_FORMAT
@@ -298,12 +299,17 @@ def _accepted(where: str, text: bytes) -> Accepted:
     if text.startswith(_CONFLICT):
         raise UsageError(f"{where}: a conflict; remove its markers and keep the lines of both sides")
     try:
-        number = msgspec.json.decode(text).get("format")
+        said = strict(text.decode())
+        if not isinstance(said, dict):
+            raise UsageError(f"{where}: not a line of a baseline: it is no mapping")
+        number = said.get("format")
         if number != BASELINE_FORMAT:
             raise UsageError(f"{where} has format {number}; this version reads {BASELINE_FORMAT}")
         line = msgspec.json.decode(text, type=Accepted)
-    except (AttributeError, msgspec.DecodeError) as error:
+    except ValueError as error:  # of JSON, of UTF-8, or of msgspec
         raise UsageError(f"{where}: not a line of a baseline: {error}") from error
+    if not 0 <= line.min_pass_rate <= 1:
+        raise UsageError(f"{where}: a min_pass_rate of {line.min_pass_rate} cannot be; it is from 0 to 1")
     if not 0 <= line.passed <= line.graded <= line.planned:
         raise UsageError(f"{where}: {line.passed} passed of {line.graded} graded of {line.planned} planned cannot be")
     return line

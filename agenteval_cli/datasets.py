@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
-from agenteval_cli import yaml_reader
 from agenteval_cli.case import case_from, filled
 from agenteval_cli.conversation_form import checked_conversation, placed_conversation
 from agenteval_cli.digests import canonical, digests_of
-from agenteval_cli.errors import InvalidFilesError, UsageError
+from agenteval_cli.document_files import documents_in
+from agenteval_cli.errors import UsageError
 from agenteval_cli.interchange import case_from_conversation, case_from_record
 from agenteval_cli.record_form import checked_record, placed_record
 from agenteval_cli.reported import transcript_from
@@ -86,30 +86,5 @@ def _refuse_another(answer: Answer, first: Answer) -> None:
 
 def _records(file: str, raw: bytes) -> Iterator[tuple[str, Any]]:
     """Each record with its place: by line in JSON lines, else by number."""
-    suffix = file.rpartition(".")[2].casefold()
-    if suffix in ("jsonl", "ndjson"):
-        lines = enumerate(raw.split(b"\n"), start=1)
-        yield from ((f"{file}:{number}", _json(line, f"{file}:{number}")) for number, line in lines if line.strip())
-        return
-    if suffix == "json":
-        found = _json(raw, file)
-    elif suffix in ("yaml", "yml"):
-        found = _yaml(raw, file)
-    else:
-        raise UsageError(f"--dataset {file}: name it .json, .jsonl or .yaml, that it is known how to read it")
-    listed = found if isinstance(found, list) else [found]
-    yield from ((f"{file}#{number}", record) for number, record in enumerate(listed, start=1))
-
-
-def _json(raw: bytes, place: str) -> Any:
-    try:
-        return msgspec.json.decode(raw.removeprefix(b"\xef\xbb\xbf"))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"{place} is not JSON: {error}") from error
-
-
-def _yaml(raw: bytes, file: str) -> Any:
-    reading = yaml_reader.read(file, raw)
-    if reading.document is None:
-        raise InvalidFilesError([problem for problem in reading.problems if problem.severity == "error"])
-    return reading.document.data
+    for place, record in documents_in(file, raw):
+        yield (f"{file}#1" if place == file else place), record

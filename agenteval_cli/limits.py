@@ -20,6 +20,7 @@ def checked(limits: Limits, transcript: Transcript, seconds: float, turns: int |
     calls = None if transcript.tool_calls is None else len(transcript.tool_calls)
     tokens = transcript.usage.total if transcript.usage else None
     cost = None if transcript.cost is None else amount(transcript.cost)
+    no_amount = None if transcript.cost is None or cost is not None else f"{transcript.cost[:40]!r}"
     # Agents report all that was said so far at every turn; where the conversation was ours the count is known.
     users = sum(message.get("role") == "user" for message in transcript.messages or ()) if turns is None else turns
     measured: dict[str, tuple[Any, Any]] = {
@@ -32,11 +33,14 @@ def checked(limits: Limits, transcript: Transcript, seconds: float, turns: int |
     }
     for name, (limit, actual) in measured.items():
         if limit is not None:
-            yield _finding(name, limit, actual).named(f"limits.{name}", "trajectory")
+            told = no_amount if name == "cost" else None
+            yield _finding(name, limit, actual, told).named(f"limits.{name}", "trajectory")
 
 
-def _finding(name: str, limit: Any, actual: Any) -> Finding:
+def _finding(name: str, limit: Any, actual: Any, unreadable: str | None) -> Finding:
     words = name.replace("_", " ")
+    if unreadable is not None:
+        return Finding(NO_EVIDENCE, f"the {words} that the agent reported, {unreadable}, is no amount", _plain(limit))
     if actual is None:
         return Finding(NO_EVIDENCE, f"the agent did not report its {words}", _plain(limit))
     if actual > limit:

@@ -19,6 +19,7 @@ DRAIN = 0.2  # seconds that a pipe may stay open, held by a helper, once the age
 _CHUNK = 256 * 1024
 _MOST_IN_A_PIPE = 1024 * 1024
 _POLL_WITHOUT_PIDFD = 0.01
+_LONGEST_WAIT = 86_400.0  # seconds; poll() takes no more than some weeks, and whoever waits asks again
 
 
 class Sink(typing.Protocol):
@@ -84,7 +85,7 @@ class Pump:
 
     def wait(self, deadline: float) -> set[int]:
         """Wait for something to do, do what concerns the pipes, and say which descriptors were ready."""
-        left = max(0.0, deadline - time.monotonic())
+        left = min(max(0.0, deadline - time.monotonic()), _LONGEST_WAIT)
         if self._exit_fd is None:
             left = min(left, _POLL_WITHOUT_PIDFD)
         ready = {fd for fd, _ in self._poll.poll(left * 1000)}  # poll rounds up to whole milliseconds

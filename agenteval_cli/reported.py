@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from agenteval_cli.compare import same
+from agenteval_cli.extraction import strict
 from agenteval_cli.transcript import ReasoningStep, ToolCall, Transcript, Usage
 
 
@@ -57,12 +58,13 @@ def _tool_call(item: Mapping[str, Any]) -> ToolCall:
 
 
 def _arguments(value: Any) -> Any:
-    """Arguments that arrive as JSON text are decoded once; text that does not parse is kept as it is."""
+    """Arguments that arrive as JSON text are decoded once; text that does not parse, or in two ways, is kept."""
     if not isinstance(value, str):
         return value
     try:
         decoded_value = msgspec.json.decode(value)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        strict(value)  # a key that is there twice
+    except (ValueError, RecursionError):
         return value
     return decoded_value if isinstance(decoded_value, dict) else value
 

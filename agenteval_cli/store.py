@@ -119,12 +119,21 @@ class RunHead(msgspec.Struct, frozen=True):
 
 
 def finished_runs(runs: Path) -> Iterator[RunHead]:
-    """The finished runs, newest first, without their plans."""
+    """The finished runs, newest first, without their plans.
+
+    Raises UsageError at one that is broken: to go on to an older one would be to answer for another run.
+    """
     for run_id in reversed(run_ids(runs)):
-        with contextlib.suppress(OSError, msgspec.DecodeError):
-            head = msgspec.json.decode((runs / run_id / RUN).read_bytes(), type=RunHead)
-            if head.status == FINISHED:
-                yield head
+        path = runs / run_id / RUN
+        try:
+            head = msgspec.json.decode(path.read_bytes(), type=RunHead)
+        except OSError:
+            continue
+        except msgspec.DecodeError as error:
+            words = "remove its folder, or name the run that you mean by its ID"
+            raise UsageError(f"{path} cannot be read: {error}; {words}") from error
+        if head.status == FINISHED:
+            yield head
 
 
 class _Numbered(msgspec.Struct, frozen=True):

@@ -57,11 +57,12 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def total(self) -> int | None:
+        """As reported, but never less than its parts: some report a total of 0 beside them."""
+        parts = (self.input_tokens, self.output_tokens)
+        known = sum(part or 0 for part in parts)
         if self.total_tokens is not None:
-            return self.total_tokens
-        if self.input_tokens is None or self.output_tokens is None:
-            return None
-        return self.input_tokens + self.output_tokens
+            return max(self.total_tokens, known)
+        return None if None in parts else known
 
 
 class Transcript(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

@@ -136,6 +136,7 @@ PRINTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", PRINTS)
 def test_an_agent_that_prints(repo: Repo, what: str) -> None:
     program, said = PRINTS[what]
@@ -182,6 +183,7 @@ def test_an_input_that_a_jsonl_agent_would_never_see_in_its_command_is_refused(r
     assert (done.code, "agents.main.command: a jsonl process answers many requests" in done.err) == (2, True), done
 
 
+@pytest.mark.slow
 def test_whole_numbers_with_a_decimal_point_are_read_back(repo: Repo) -> None:
     call = '{"name": "look", "result": 1, "group": 1.0}'
     usage = '{"input_tokens": 12.0, "output_tokens": 1e2}'
@@ -203,6 +205,7 @@ def test_of_thousands_of_unknown_keys_a_few_are_told(repo: Repo) -> None:
     assert len("".join(notes)) < 3000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cost", ["-5", "1e999999", "9" * 400])
 def test_a_cost_that_nobody_pays_keeps_within_no_limit_and_breaks_no_report(repo: Repo, cost: str) -> None:
     repo.agent(f'import json; print(json.dumps({{"output": "hello", "cost": "{cost}"}}))')
@@ -263,6 +266,7 @@ def test_a_runs_folder_that_cannot_be_written(repo: Repo) -> None:
     assert "Permission denied" in done.err
 
 
+@pytest.mark.slow
 def test_a_full_disk_keeps_what_was_finished(repo: Repo) -> None:
     repo.agent(SLOW_AGENT, config="concurrency: 1")
     done = repo.program("bash", "-c", f"ulimit -f 8; exec {str(AGENTEVAL)!r} run --attempts 60")
@@ -297,6 +301,35 @@ def test_a_file_for_the_agent_that_goes_away_during_the_run(repo: Repo) -> None:
     assert done.code == 3, done
     assert "No such file or directory" in done.out
     assert sorted(attempt["status"] for attempt in repo.attempts()) == ["harness_error", "passed"]
+
+
+def test_a_newest_run_that_is_broken_is_told_and_no_older_one_answers_for_it(repo: Repo) -> None:
+    for _ in range(2):
+        repo.run("run")
+    broken = max(repo.runs()) / "run.json"
+    broken.write_bytes(b"")
+    for command in (("report", "latest", "--gate"), ("baseline", "accept"), ("diff",)):
+        done = repo.run(*command)
+        assert done.code == 2, done
+        assert f"{broken} cannot be read" in done.err
+        assert "name the run that you mean by its ID" in done.err
+    listed = repo.run("runs", "list")
+    assert (listed.code, len(listed.out.splitlines())) == (0, 2)
+    assert f"not listed: {broken} cannot be read" in listed.err
+
+
+def test_whole_numbers_and_times_of_any_size_break_nothing(repo: Repo) -> None:
+    big = 12345678901234567890123
+    tool = f"{{name: look, responses: [{{result: {{serial: {big}}}}}]}}"
+    repo.write("fixtures/tools.yaml", f"schema: 1\nid: desk\ntools: [{tool}]\n")
+    used = "schema: 1\nid: waits-long\ninput: hello\ntools: [{use: desk}]\nlimits: {timeout: 700h}\noutcome: [{contains: hello}]\n"
+    repo.case("waits-long", used)
+    for _ in range(2):  # the second time from what is remembered
+        assert repo.run("validate").code == 0
+    for timeout in ("700h", "9999999999999999999h"):
+        repo.case("waits-long", used.replace("700h", timeout))
+        done = repo.run("run", "--case", "waits-long")
+        assert done.code == 0, done
 
 
 def test_usage_errors_say_what_to_type(repo: Repo) -> None:

@@ -129,6 +129,7 @@ def test_two_branches_that_both_accept_merge_without_trouble(accepted: Repo, bot
     assert shown == {**newest, "says-hello": 1}
 
 
+@pytest.mark.slow
 def test_an_incomplete_run_is_refused_unless_a_part_will_do(accepted: Repo) -> None:
     accepted.case("needs-tokens", "schema: 1\nid: needs-tokens\ntier: smoke\ninput: hello\nlimits: {tokens: 5}\n")
     assert accepted.run("run").code in (1, 3)
@@ -150,6 +151,7 @@ def test_without_a_baseline_the_way_to_one_is_told(repo: Repo) -> None:
     assert "agenteval baseline accept" in done.err
 
 
+@pytest.mark.slow
 def test_a_baseline_is_nothing_to_keep_attempts_from_or_to_go_on_with(accepted: Repo) -> None:
     assert accepted.run("run", "--resume", "baseline").code == 2
     assert accepted.run("runs", "merge", "baseline").code == 2
@@ -166,10 +168,20 @@ def test_a_baseline_is_nothing_to_keep_attempts_from_or_to_go_on_with(accepted: 
     [
         ("<<<<<<< HEAD\n", "baselines/main.smoke.jsonl:1: a conflict"),
         ("\n[]\n", "baselines/main.smoke.jsonl:2: not a line"),
+        ("null\n", "1: not a line of a baseline: it is no mapping"),
+        ('{"format":1,"case":"a","passed":0,"passed":1}\n', "the key 'passed' is there twice"),
         ('{"format": 9}\n', "has format 9"),
         (
             '{"format":1,"case":"a","passed":2,"graded":1,"planned":1,"min_pass_rate":1,"input":"","grade":"","run":""}',
             "cannot be",
+        ),
+        (
+            '{"format":1,"case":"a","passed":0,"graded":1,"planned":1,"min_pass_rate":-1,"input":"","grade":"","run":""}',
+            "a min_pass_rate of -1.0 cannot be",
+        ),
+        (
+            '{"format":1,"case":"a","passed":1,"graded":1,"planned":1,"min_pass_rate":1,"input":"","grade":"","run":"","Passed":0}',
+            "unknown field `Passed`",
         ),
     ],
 )
@@ -191,6 +203,7 @@ def test_the_line_of_the_agent_that_ran_is_the_one_compared_with() -> None:
     assert baseline_run(book, {}, "support").record.plan[0].agent == "support"
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(st.from_regex(r"[a-z]{2,4}", fullmatch=True), st.text("PF", min_size=1, max_size=6)),

@@ -332,6 +332,14 @@ def test_a_judge_that_agrees_may_gate_and_the_note_goes(court: Repo) -> None:
     assert trust in court.run("show", "--run", "latest").out
 
 
+def test_labels_are_read_whichever_of_its_endings_a_yaml_file_has(court: Repo) -> None:
+    labelled(court, *GOOD)
+    labelled(court, ("Here is the refund.", "yes"), name="more")
+    (court.root / "labels" / "hand.yaml").rename(court.root / "labels" / "hand.yml")
+    (court.root / "labels" / "more.yaml").rename(court.root / "labels" / "more.YAML")
+    assert "against 5 labels" in court.run("calibrate", "--no-probes").out
+
+
 def test_a_judge_that_does_not_agree_may_not_gate(court: Repo) -> None:
     labelled(court, ("A refund.", "no"), ("The refund is yours.", "yes"), ("A kettle.", "yes"), ("No.", "no"))
     done = court.run("calibrate")

@@ -508,8 +508,14 @@ def test_a_conversation_is_graded_by_its_last_turn() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("a.json", "[", "a.json is not JSON"),
-        ("a.jsonl", '{"input": 1}\n{', "a.jsonl:2 is not JSON"),
+        ("a.json", "[", "a.json:1:2: not JSON"),
+        ("a.jsonl", '{"input": 1}\n{', "a.jsonl:2:2: not JSON"),
+        ("a.json", '{"input": 1}\n{"input": 2}', "a.json:2:1: not JSON: more comes after the first value"),
+        (
+            "a.jsonl",
+            '{"input": "a", "actualOutput": "no", "actualOutput": "b"}',
+            "a.jsonl:1: not JSON: the key 'actualOutput' is there twice",
+        ),
         ("a.csv", "input", "name it .json, .jsonl or .yaml"),
         ("a.json", "[]", "no records; nothing was graded"),
         ("a.jsonl", "\n", "no records; nothing was graded"),

@@ -46,6 +46,8 @@ def thoughts(*calls: str | None) -> tuple[ReasoningStep, ...]:
         ({"tokens": 100}, {"usage": Usage(60, 40)}, "passed"),
         ({"tokens": 100}, {"usage": Usage(60, 41)}, "failed"),
         ({"tokens": 100}, {"usage": Usage(1, 1, 101)}, "failed"),
+        ({"tokens": 100}, {"usage": Usage(60, 41, 0)}, "failed"),
+        ({"tokens": 100}, {"usage": Usage(101, None, 5)}, "failed"),
         ({"tokens": 100}, {"usage": Usage(60, None)}, "no_evidence"),
         ({"tokens": 100}, {"usage": Usage()}, "no_evidence"),
         ({"tokens": 100}, {}, "no_evidence"),
@@ -86,6 +88,7 @@ def test_the_words_say_how_much_and_how_much_was_allowed() -> None:
     assert words({"tool_calls": 1}, **TWO_CALLS) == "2 tool calls; the limit is 1"
     assert words({"cost": "0.05"}, cost="0.051") == "0.051 cost; the limit is 0.05"
     assert words({"tokens": 5}) == "the agent did not report its tokens"
+    assert words({"cost": "5"}, cost="-1") == "the cost that the agent reported, '-1', is no amount"
 
 
 def test_every_limit_is_checked_and_nothing_else() -> None:

@@ -106,6 +106,7 @@ def test_a_cost_is_kept_as_decimal_text(cost: Any, text: str | None) -> None:
         ('{"a": "{\\"b\\": 1}"}', {"a": '{"b": 1}'}),
         ('"{\\"a\\": 1}"', '"{\\"a\\": 1}"'),
         ('{"a": 1', '{"a": 1'),
+        ('{"a": 9, "a": 1}', '{"a": 9, "a": 1}'),
         ("[1]", "[1]"),
         ("", ""),
         (None, None),
@@ -170,6 +171,15 @@ def test_marks_blanks_and_escape_codes_around_the_document_do_not_matter(raw: by
         (b'{"output": 1', "the answer is not JSON"),
         (b"{'output': 1}", "the answer is not JSON"),
         (b'{"output": ' + b"[" * 100_000, "the answer is nested too deeply to read"),
+        (b'{"output": "no", "output": "yes"}', "can be read in two ways: the key 'output' is there twice"),
+        (
+            b'{"output": 1, "tool_calls": [{"name": "pay", "arguments": {"a": 9, "a": 1}}]}',
+            "the key 'a' is there twice",
+        ),
+        (
+            b'{"output": ' + b"1" * 5_000 + b"}",
+            "the answer is not JSON: it has a number with more digits than are read",
+        ),
     ],
 )
 def test_what_is_not_one_json_document_is_refused_and_the_reason_told(raw: bytes, words: str) -> None:

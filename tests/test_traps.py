@@ -185,6 +185,8 @@ def test_a_pipe_or_a_device_among_the_cases_is_told_and_never_waited_for(repo: R
         path.symlink_to(leads_to)
     assert repo.run("validate").out == "cases/endless.yaml:1:1: cannot be read: it is no regular file [file]\n"
     assert repo.run("list").code == 2
+    done = repo.run("fmt")
+    assert (done.code, done.out) == (2, "cases/endless.yaml:1:1: cannot be read: it is no regular file [file]\n")
 
 
 def test_a_case_that_is_asked_for_and_invalid_is_not_said_to_be_unknown_only(repo: Repo) -> None:

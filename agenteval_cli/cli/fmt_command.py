@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -73,6 +74,13 @@ def _named(repository: Repository, start: Path, files: list[str]) -> list[str]:
     return list(case_files(repository, WorkingTree(repository.root)))
 
 
+def _bytes_of(path: Path) -> bytes:
+    """What is in a file. Raises OSError where it is none: a pipe or a device would never end."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is no regular file")
+    return path.read_bytes()
+
+
 def _formatted(
     repository: Repository, names: list[str], *, write: bool
 ) -> tuple[list[str], list[tuple[str, str]], list[Problem]]:
@@ -84,7 +92,7 @@ def _formatted(
     for name in names:
         path = repository.root / name
         try:
-            before = path.read_bytes()
+            before = _bytes_of(path)
         except OSError as error:
             problems.append(unreadable(name, error))
             continue

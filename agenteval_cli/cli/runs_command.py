@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +10,11 @@ from agenteval_cli.cli.console import print_json, result, say, table
 from agenteval_cli.cli.options import Directory, Json, Quiet, Verbose
 from agenteval_cli.errors import ExitCode
 from agenteval_cli.phrases import count
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agenteval_cli.records import RunRecord
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
 
@@ -39,11 +43,11 @@ def list_runs(
     """
     from agenteval_cli.cli.options import entered
     from agenteval_cli.repository import open_repository
-    from agenteval_cli.store import run_records, status_now
+    from agenteval_cli.store import status_now
 
     repository = open_repository(entered(directory))
     runs = repository.runs
-    records = list(islice(run_records(runs), None if verbose else limit))
+    records, unread = _read(runs, None if verbose else limit)
     if json:
         made_from = ("shard", "merged", "since", "replays")
         fields = ("id", "started_at", "finished_at", "git", "agents", "counts", *made_from, "stopped")
@@ -61,9 +65,29 @@ def list_runs(
         status = status_now(record, runs / record.id)
         rows.append((record.id, status, agents, str(len(record.plan)), passed, (record.git.commit or "")[:12]))
     table(rows, header=("ID", "STATUS", "AGENTS", "CASES", "PASSED", "COMMIT"))
-    if not rows and not quiet:
+    if not quiet:
+        for words in unread:
+            say(f"not listed: {words}")
+    if not rows and not unread and not quiet:
         say("no runs yet; `agenteval run` makes one")
     return ExitCode.OK
+
+
+def _read(runs: Path, limit: int | None) -> tuple[list[RunRecord], list[str]]:
+    """The newest records, and why others that are as new cannot be read."""
+    from agenteval_cli.errors import UsageError
+    from agenteval_cli.store import read_record, run_ids
+
+    records: list[RunRecord] = []
+    unread: list[str] = []
+    for run_id in reversed(run_ids(runs)):
+        if len(records) == limit:
+            break
+        try:
+            records.append(read_record(runs / run_id))
+        except UsageError as error:
+            unread.append(str(error))
+    return records, unread
 
 
 @app.command("merge")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agenteval_cli.formats.source import DOCUMENT, Source
-from agenteval_cli.protocols.json_protocol import one_document, transcript_in
+from agenteval_cli.formats.source import Source
+from agenteval_cli.protocols.json_protocol import one_reading, transcript_in
 from agenteval_cli.transcript import Transcript
 
 # Documents of other makers that have an `output` as well: a Responses object, the result of a run of smolagents.
@@ -20,8 +20,7 @@ class AgentevalFormat:
         return isinstance(document, dict) and "output" in document and not any(key in document for key in _FOREIGN)
 
     def read(self, source: Source) -> Transcript:
-        document = source.document if source.container == DOCUMENT else one_document(source.text)
-        return transcript_in(document, bytes_replaced=source.bytes_replaced)
+        return transcript_in(one_reading(source.text), bytes_replaced=source.bytes_replaced)
 
 
 FORMAT = AgentevalFormat()

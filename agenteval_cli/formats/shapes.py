@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from agenteval_cli.protocols import UnreadableAnswerError
-from agenteval_cli.protocols.json_protocol import one_document
+from agenteval_cli.protocols.json_protocol import one_reading
 
 _MOST = 2**63 - 1  # nanoseconds since 1970 fit; what is larger was made up, and no float can hold any number
 
@@ -59,7 +59,7 @@ def unpacked(value: Any) -> Any:
     """JSON text of an object or a list, decoded once. Anything else stays as it is: the text 42 is no number."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
-            return one_document(value.strip())
+            return one_reading(value.strip())
         except UnreadableAnswerError:
             return value
     return value

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from agenteval_cli import schemas
+from agenteval_cli.extraction import strict
 from agenteval_cli.problems import did_you_mean, shown_path
 from agenteval_cli.protocols.interface import UnreadableAnswerError
 from agenteval_cli.reported import says_nothing, transcript_from
@@ -29,7 +30,7 @@ class JsonProtocol:
 
     def read(self, stdout: bytes) -> Transcript:
         text, replaced = decoded(stdout)
-        response = one_document(without_escapes(text).removeprefix("\ufeff").strip())
+        response = one_reading(without_escapes(text).removeprefix("\ufeff").strip())
         transcript = transcript_in(response, bytes_replaced=replaced)
         if says_nothing(transcript):
             raise UnreadableAnswerError("the agent answered nothing and called no tool; the answer is empty")
@@ -53,6 +54,16 @@ class _NotOurFormError(UnreadableAnswerError):
 
     def __str__(self) -> str:
         return _first_fault(self.args[0])
+
+
+def one_reading(text: str) -> Any:
+    """As one_document; a text in which an object has a key twice can be read in two ways, and is refused as well."""
+    value = one_document(text)
+    try:
+        strict(text)
+    except ValueError as error:
+        raise UnreadableAnswerError(f"the answer can be read in two ways: {error}; {_EXPECTED}") from error
+    return value
 
 
 def one_document(text: str) -> Any:
@@ -97,7 +108,9 @@ def _finite(text: str) -> float:
 
 
 def _not_json(text: str, error: ValueError) -> str:
-    words = f"the answer is not JSON: {error}"
+    # Python's own words about a number of thousands of digits tell how to set up Python.
+    why = "it has a number with more digits than are read" if "integer string conversion" in str(error) else error
+    words = f"the answer is not JSON: {why}"
     if "{" in text and not text.startswith("{"):
         return f"{words}; it begins with {text[:60]!r}"
     return words if len(text) > 200 else f"{words}; the agent printed {text[:200]!r}"
