@@ -30,6 +30,7 @@ from agenteval_cli.records import (
     TranscriptPlace,
 )
 from agenteval_cli.sides import Known, known_cases
+from agenteval_cli.sources import bytes_of
 from agenteval_cli.store import Run
 from agenteval_cli.summary import INCOMPLETE, UNKNOWN
 
@@ -277,7 +278,7 @@ def read_baselines(root: Path) -> dict[Place, tuple[Accepted, ...]]:
         if not dot:
             raise UsageError(f"{FOLDER}/{path.name} is called after no agent and tier, as support.smoke.jsonl would be")
         try:
-            raw = path.read_bytes()
+            raw = bytes_of(path)
         except OSError as error:
             raise UsageError(f"{FOLDER}/{path.name} cannot be read: {error.strerror}") from error
         book[agent, tier] = lines_of(f"{FOLDER}/{path.name}", raw)

@@ -17,7 +17,7 @@ from agenteval_cli.material import Material
 from agenteval_cli.metrics.interface import JUDGE
 from agenteval_cli.phrases import as_text
 from agenteval_cli.problems import Problem, did_you_mean
-from agenteval_cli.sources import is_yaml
+from agenteval_cli.sources import bytes_of, is_yaml
 from agenteval_cli.transcript import ReasoningStep, ToolCall
 from agenteval_cli.yaml_reader import Document
 
@@ -59,7 +59,7 @@ def read_labels(folder: Path) -> list[Label]:
     for path in sorted(path for path in folder.rglob("*") if is_yaml(path.name) and not path.is_dir()):
         name = f"{folder.name}/{path.relative_to(folder)}"
         try:
-            reading = yaml_reader.read(name, path.read_bytes())
+            reading = yaml_reader.read(name, bytes_of(path))
         except OSError as error:
             raise UsageError(f"{name} cannot be read: {error.strerror}") from error
         problems += [problem for problem in reading.problems if problem.severity == "error"]

@@ -60,7 +60,9 @@ def open_repository(start: Path) -> Repository:
         path = folder / FILE_NAME
         if path.is_file():
             return Repository(folder, config_from(FILE_NAME, _read(path, FILE_NAME)))
-    raise UsageError(f"no {FILE_NAME} in {start} or above it; `agenteval init` makes one")
+    other = start / FILE_NAME.replace(".yaml", ".yml")
+    remedy = f"{other.name} is there; rename it" if other.is_file() else "`agenteval init` makes one"
+    raise UsageError(f"no {FILE_NAME} in {start} or above it; {remedy}")
 
 
 def case_files(repository: Repository, source: Source) -> dict[str, Stamp]:

@@ -55,6 +55,13 @@ def _is_endless(entry: os.DirEntry[str]) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
+def bytes_of(path: Path) -> bytes:
+    """What is in a file. Raises OSError where it is none: a pipe or a device would never end."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is no regular file")
+    return path.read_bytes()
+
+
 def _leads_to_a_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
@@ -128,7 +135,7 @@ class WorkingTree:
             return file.read()
 
     def has(self, name: str) -> bool:
-        return (self.root / name).is_file()
+        return name in self._endless or (self.root / name).is_file()
 
 
 class _Blobs:

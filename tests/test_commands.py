@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import GOOD_CASE, ROOT, Repo
+from conftest import AGENTEVAL, GOOD_CASE, ROOT, Repo
 
 from agenteval_cli.cli import COMMANDS
 
@@ -307,3 +307,16 @@ def test_a_cost_that_is_no_number_is_unknown_not_a_crash(repo: Repo) -> None:
     repo.run("run")
     repo.run("run")
     assert repo.run("diff", "--json").json["diff"]["cases"][0]["head"]["measures"]["cost"] is None
+
+
+def test_the_folder_may_be_named_before_the_command_as_with_git(repo: Repo) -> None:
+    elsewhere = repo.root.parent
+    for arguments in (("list",), ("list", "--json"), ("show", "--", "says-hello")):
+        done = repo.program(str(AGENTEVAL), "-C", str(repo.root), *arguments, cwd=elsewhere)
+        assert (done.code, "says-hello" in done.out) == (0, True), done
+
+
+def test_a_configuration_of_another_ending_is_named(empty: Repo) -> None:
+    empty.write("agenteval.yml", "schema: 1\n")
+    done = empty.run("list")
+    assert (done.code, done.err.endswith("; agenteval.yml is there; rename it\n")) == (2, True), done

@@ -376,3 +376,27 @@ def test_every_key_of_a_case_is_told_where_it_is_null(repo: Repo) -> None:
         repo.write(f"cases/null-{key}.yaml", "\n".join([*lines, f"{key}:", ""]))
     lines = repo.run("validate").out.splitlines()
     assert {line.split(":")[0] for line in lines} == {f"cases/null-{key}.yaml" for key in keys}
+
+
+@pytest.mark.parametrize(
+    ("place", "command", "code"),
+    [
+        ("labels/x.yaml", ("calibrate",), 2),
+        ("baselines/main.smoke.jsonl", ("baseline", "show"), 2),
+        ("cases/retired.yaml", ("validate",), 2),
+    ],
+)
+def test_a_pipe_in_the_place_of_a_file_is_told_and_not_waited_for(
+    repo: Repo, place: str, command: tuple[str, ...], code: int
+) -> None:
+    path = repo.root / place
+    path.parent.mkdir(exist_ok=True)
+    os.mkfifo(path)
+    config = (repo.root / "agenteval.yaml").read_text(encoding="utf-8")
+    repo.write("agenteval.yaml", config + "judges: {default: {command: [cat]}}\n")
+    done = repo.run(*command)
+    assert (done.code, f"{place}" in done.out + done.err, "no regular file" in done.out + done.err) == (
+        code,
+        True,
+        True,
+    ), done

@@ -110,7 +110,9 @@ def main() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and give its exit code; the only place where errors become codes."""
     try:
-        result = typer.main.get_command(_app).main(list(arguments), prog_name="agenteval", standalone_mode=False)
+        result = typer.main.get_command(_app).main(
+            _folder_last(arguments), prog_name="agenteval", standalone_mode=False
+        )
         code = result if isinstance(result, int) else ExitCode.OK
     except AgentevalError as error:
         _report(error, arguments)
@@ -123,6 +125,15 @@ def run(arguments: Sequence[str]) -> int:
     finally:
         _flush()
     return code
+
+
+def _folder_last(arguments: Sequence[str]) -> list[str]:
+    """`agenteval -C DIR list`, as with git, is `agenteval list -C DIR`."""
+    if len(arguments) < 3 or arguments[0] != "-C":
+        return list(arguments)
+    rest = list(arguments[2:])
+    end = rest.index("--") if "--" in rest else len(rest)
+    return [*rest[:end], *arguments[:2], *rest[end:]]
 
 
 def _flush() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -74,25 +73,19 @@ def _named(repository: Repository, start: Path, files: list[str]) -> list[str]:
     return list(case_files(repository, WorkingTree(repository.root)))
 
 
-def _bytes_of(path: Path) -> bytes:
-    """What is in a file. Raises OSError where it is none: a pipe or a device would never end."""
-    if path.exists() and not path.is_file():
-        raise OSError(errno.EINVAL, "it is no regular file")
-    return path.read_bytes()
-
-
 def _formatted(
     repository: Repository, names: list[str], *, write: bool
 ) -> tuple[list[str], list[tuple[str, str]], list[Problem]]:
     """The files that change, those left alone with the reason, and the problems of those that are not YAML."""
     from agenteval_cli import writing, yaml_reader
     from agenteval_cli.authoring import formatted, unreadable
+    from agenteval_cli.sources import bytes_of
 
     changed, left, problems = [], [], []
     for name in names:
         path = repository.root / name
         try:
-            before = _bytes_of(path)
+            before = bytes_of(path)
         except OSError as error:
             problems.append(unreadable(name, error))
             continue

@@ -30,8 +30,12 @@ def fits(pattern: CallPattern, call: ToolCall) -> bool:
 
 
 def may_fit(pattern: CallPattern, call: ToolCall) -> bool:
-    """Whether the call could be one that the pattern names, for all that nobody told of it: arguments, how it ended."""
-    arguments = None if call.arguments is None else pattern.arguments
+    """Whether the call could be one that the pattern names, for all that is not known of it.
+
+    That is how it ended, or its arguments: nobody told them, or they are no names and values, as JSON that is broken or
+    was cut off.
+    """
+    arguments = pattern.arguments if isinstance(call.arguments, Mapping) else None
     status = None if call.status == "unknown" else pattern.status
     return fits(msgspec.structs.replace(pattern, arguments=arguments, status=status), call)
 
@@ -39,11 +43,11 @@ def may_fit(pattern: CallPattern, call: ToolCall) -> bool:
 def untold(index: int, call: ToolCall) -> str:
     """Words about what would have to be known of a call that may or may not fit."""
     place = f"step {index + 1}, {call.name}"
-    return (
-        f"nothing tells the arguments of {place}"
-        if call.arguments is None
-        else f"nothing tells whether {place}, failed"
-    )
+    if call.arguments is None:
+        return f"nothing tells the arguments of {place}"
+    if not isinstance(call.arguments, Mapping):
+        return f"the arguments of {place}, cannot be read: {shown(call.arguments, 80)}"
+    return f"nothing tells whether {place}, failed"
 
 
 def together(one: ToolCall, other: ToolCall) -> bool:
