@@ -7,9 +7,11 @@ from decimal import Decimal
 from typing import Any
 
 from agenteval_cli.case import Limits
-from agenteval_cli.finding import FAILED, NO_EVIDENCE, OK, CheckResult, Finding
+from agenteval_cli.finding import FAILED, NO_EVIDENCE, OK, PASSED, CheckResult, Finding
 from agenteval_cli.transcript import Transcript
 from agenteval_cli.units import amount
+
+_COUNTED = frozenset({"steps", "tool_calls", "tokens", "cost"})
 
 
 def checked(limits: Limits, transcript: Transcript, seconds: float, turns: int | None = None) -> Iterator[CheckResult]:
@@ -34,7 +36,18 @@ def checked(limits: Limits, transcript: Transcript, seconds: float, turns: int |
     for name, (limit, actual) in measured.items():
         if limit is not None:
             told = no_amount if name == "cost" else None
-            yield _finding(name, limit, actual, told).named(f"limits.{name}", "trajectory")
+            finding = _finding(name, limit, actual, told)
+            if finding.result == PASSED and name in _lower_bounds(transcript):
+                words = f"{actual} {name.replace('_', ' ')} at least: a part of the transcript is broken"
+                finding = Finding(NO_EVIDENCE, words, _plain(limit))
+            yield finding.named(f"limits.{name}", "trajectory")
+
+
+def _lower_bounds(transcript: Transcript) -> frozenset[str]:
+    """What may be more than was counted, since a part of the transcript could not be read."""
+    if not transcript.partial:
+        return frozenset()
+    return _COUNTED - {"tool_calls"} if transcript.observed else _COUNTED
 
 
 def _finding(name: str, limit: Any, actual: Any, unreadable: str | None) -> Finding:

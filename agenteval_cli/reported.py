@@ -97,6 +97,7 @@ def merged(traced: Transcript, said: Transcript) -> Transcript:
     facts["tool_calls"] = _calls(traced.tool_calls, said.tool_calls)
     facts["ended"] = traced.ended or said.ended
     facts["bytes_replaced"] = traced.bytes_replaced or said.bytes_replaced
+    facts["partial"] = traced.partial or said.partial
     facts["notes"] = (*traced.notes, *said.notes, *_differences(traced, said))
     return Transcript(**facts)
 

@@ -70,7 +70,8 @@ class Transcript(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     With `observed` they are those that the tool server saw, and `reported_calls` is what the agent claims, if it does.
     `files` are those that the attempt left in its folder; None means that nobody looked. `ended` says that the agent
-    ended the conversation with this answer.
+    ended the conversation with this answer, `partial` that a part of what it was read from was broken, so that calls
+    may be missing.
     """
 
     output: Any = None
@@ -89,6 +90,7 @@ class Transcript(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     files: tuple[FileFact, ...] | None = None
     ended: bool = False
     bytes_replaced: bool = False
+    partial: bool = False
     notes: tuple[str, ...] = ()
 
     @property

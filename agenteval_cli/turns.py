@@ -48,6 +48,7 @@ def joined(turns: Sequence[Transcript]) -> Transcript:
         trace_id=last.trace_id,
         files=last.files,
         bytes_replaced=any(turn.bytes_replaced for turn in turns),
+        partial=any(turn.partial for turn in turns),
         notes=tuple(dict.fromkeys(note for turn in turns for note in turn.notes)),
     )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from build import json_values, steady
+from build import case, json_values, steady
 from conftest import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +20,7 @@ from agenteval_cli.formats import FORMATS, source_of, transcript_of
 from agenteval_cli.formats.answer import answer_in, answer_with_trace
 from agenteval_cli.protocols import UnreadableAnswerError
 from agenteval_cli.reported import merged
+from agenteval_cli.trajectory import checked
 from agenteval_cli.transcript import ReasoningStep, ToolCall, Transcript, Usage
 
 EXAMPLES = Path(__file__).parent / "examples" / "formats"
@@ -662,3 +663,44 @@ def test_what_only_one_of_both_tells_is_kept(data: st.DataObject) -> None:
     one = Transcript(**{key: value for key, value in facts.items() if key in first})
     other = Transcript(**{key: value for key, value in facts.items() if key not in first})
     assert merged(one, other) == Transcript(**facts)
+
+
+@pytest.mark.parametrize(
+    ("broken", "partial"),
+    [
+        ('{"role": "assistant", "tool_calls": [{"id": "2", "function": {"name": "pay", "arguments": "{}"}}]', True),
+        ('[{"role": "assistant"', True),
+        ("2026-11-30 INFO paid", False),
+    ],
+)
+def test_a_broken_part_of_a_transcript_is_told_from_a_line_of_a_log(broken: str, partial: bool) -> None:
+    lines = [
+        json.dumps({"role": "user", "content": "Pay."}),
+        broken,
+        json.dumps({"role": "assistant", "content": "Ok."}),
+    ]
+    found = transcript_of("\n".join(lines).encode())
+    assert (found.partial, len(found.notes)) == (partial, 1)
+
+
+@pytest.mark.parametrize(
+    ("rule", "calls", "observed", "gives"),
+    [
+        ({"forbidden": ["pay"]}, ["look"], False, "no_evidence"),
+        ({"forbidden": ["pay"]}, ["look"], True, "passed"),
+        ({"forbidden": ["pay"]}, ["pay"], False, "failed"),
+        ({"only": ["look"]}, ["look"], False, "no_evidence"),
+        ({"only": ["look"]}, ["pay"], False, "failed"),
+        ({"required": ["look"]}, ["look"], False, "passed"),
+        ({"required": ["pay"]}, ["look"], False, "no_evidence"),
+        ({"calls": {"mode": "exact", "expected": ["look"]}}, ["look"], False, "no_evidence"),
+        ({"calls": {"mode": "exact", "expected": ["look"]}}, ["pay"], False, "no_evidence"),
+    ],
+)
+def test_what_a_call_that_is_missing_could_change_is_not_decided(
+    rule: dict[str, Any], calls: list[str], observed: bool, gives: str
+) -> None:
+    made = tuple(ToolCall(name=name, arguments={}) for name in calls)
+    broken = Transcript(output="Ok.", tool_calls=made, observed=observed, partial=True)
+    (found,) = checked(case(trajectory=rule).trajectory, broken)
+    assert found.result == gives, found

@@ -107,3 +107,12 @@ def test_limits_are_part_of_the_trajectory() -> None:
 def test_tokens_of_both_directions_count(received: int, given_back: int, limit: int) -> None:
     shown = results({"tokens": limit}, usage=Usage(received, given_back))
     assert (shown["tokens"] == "passed") == (received + given_back <= limit)
+
+
+def test_of_a_broken_transcript_what_was_counted_may_be_more() -> None:
+    limits = {"tool_calls": 2, "tokens": 100}
+    shown: dict[str, Any] = {"tool_calls": (call("look"),), "usage": Usage(10, 10, 20), "partial": True}
+    assert set(results(limits, **shown).values()) == {"no_evidence"}
+    assert "1 tool calls at least: a part of the transcript is broken" in words({"tool_calls": 2}, **shown)
+    assert results({"tool_calls": 0}, **shown) == {"tool_calls": "failed"}
+    assert results({"tool_calls": 2}, observed=True, **shown) == {"tool_calls": "passed"}

@@ -74,7 +74,9 @@ def read_as(name: str, source: Source) -> Transcript:
     except RecursionError as error:
         raise UnreadableAnswerError("the transcript is nested too deeply to read") from error
     notes = dict.fromkeys((*source.problems, *transcript.notes))
-    return msgspec.structs.replace(transcript, bytes_replaced=source.bytes_replaced, notes=tuple(notes))
+    return msgspec.structs.replace(
+        transcript, bytes_replaced=source.bytes_replaced, partial=source.partial, notes=tuple(notes)
+    )
 
 
 def _detected(source: Source) -> str:

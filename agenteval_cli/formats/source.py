@@ -23,7 +23,8 @@ class Source(msgspec.Struct, frozen=True):
     """Text from an agent without terminal codes and byte-order mark, and its JSON values in order.
 
     `container` says what held them: one document, lines, server-sent events, or documents one after another.
-    `problems` are sentences about what could not be parsed and was left aside.
+    `problems` are sentences about what could not be parsed and was left aside; `partial` says that some of it began as
+    JSON does, so that it was a part of the transcript and not a line of a log.
     """
 
     text: str
@@ -31,6 +32,7 @@ class Source(msgspec.Struct, frozen=True):
     container: str = NOTHING
     values: tuple[Any, ...] = ()
     problems: tuple[str, ...] = ()
+    partial: bool = False
 
     @property
     def document(self) -> Any:
@@ -63,19 +65,20 @@ def source_of(raw: bytes) -> Source:
     if not text:
         return Source(text, replaced)
     for container, read in ((DOCUMENT, _document), (LINES, _lines), (EVENTS, _events), (DOCUMENTS, _documents)):
-        values, problems = read(text)
+        values, problems, partial = read(text)
         if values:
-            return Source(text, replaced, container, values, problems)
+            return Source(text, replaced, container, values, problems, partial)
     return Source(text, replaced)
 
 
-_Read = tuple[tuple[Any, ...], tuple[str, ...]]
-_NOTHING_READ: _Read = ((), ())
+_Read = tuple[tuple[Any, ...], tuple[str, ...], bool]
+_NOTHING_READ: _Read = ((), (), False)
+_BEGINS = ("{", "[")
 
 
 def _document(text: str) -> _Read:
     try:
-        return (one_document(text),), ()
+        return (one_document(text),), (), False
     except UnreadableAnswerError:
         return _NOTHING_READ
 
@@ -84,7 +87,7 @@ def _lines(text: str) -> _Read:
     """One JSON value a line. The first must be one; the last may be cut, as it is in the file of a live session."""
     values: list[Any] = []
     bad: list[int] = []
-    number = 0
+    number, partial = 0, False
     # Not splitlines(): a JSON text may hold U+2028 and its kin as they are.
     for number, line in enumerate(io.StringIO(text), 1):
         if line.isspace():
@@ -93,9 +96,10 @@ def _lines(text: str) -> _Read:
             values.append(one_document(line.strip()))
         except UnreadableAnswerError:
             bad.append(number)
+            partial = partial or line.lstrip().startswith(_BEGINS)
             if not values or len(bad) > _MOST_BAD_LINES:
                 return _NOTHING_READ
-    return tuple(values), tuple(_about_bad_lines(bad, number))
+    return tuple(values), tuple(_about_bad_lines(bad, number)), partial
 
 
 def _about_bad_lines(bad: list[int], last: int) -> Iterator[str]:
@@ -116,7 +120,7 @@ def _events(text: str) -> _Read:
     if not text.startswith(_EVENT_FIELDS):
         return _NOTHING_READ
     values: list[Any] = []
-    bad = 0
+    bad, partial = 0, False
     for data in _event_data(text):
         if data == "[DONE]":
             break
@@ -124,8 +128,9 @@ def _events(text: str) -> _Read:
             values.append(one_document(data))
         except UnreadableAnswerError:
             bad += 1
+            partial = partial or data.startswith(_BEGINS)
     problems = (f"{bad} of the events of the transcript {_are([''] * bad)} not JSON and left aside",) if bad else ()
-    return tuple(values), problems
+    return tuple(values), problems, partial
 
 
 def _event_data(text: str) -> Iterator[str]:
@@ -140,7 +145,7 @@ def _event_data(text: str) -> Iterator[str]:
 
 def _documents(text: str) -> _Read:
     """JSON documents over several lines each, one after another, as the console exporters print them."""
-    if not text.startswith(("{", "[")):
+    if not text.startswith(_BEGINS):
         return _NOTHING_READ
     decoder = json.JSONDecoder()
     values: list[Any] = []
@@ -150,10 +155,9 @@ def _documents(text: str) -> _Read:
             _, end = decoder.raw_decode(text, place)
             values.append(one_document(text[place:end]))
         except (ValueError, RecursionError, UnreadableAnswerError):
-            return tuple(values), (
-                f"what follows {place:,} characters of the transcript is not JSON and was left aside",
-            )
+            words = f"what follows {place:,} characters of the transcript is not JSON and was left aside"
+            return tuple(values), (words,), text.startswith(_BEGINS, place)
         place = end
         while place < len(text) and text[place].isspace():
             place += 1
-    return tuple(values), ()
+    return tuple(values), (), False

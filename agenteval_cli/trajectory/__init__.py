@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from agenteval_cli.constraints import Trajectory
-from agenteval_cli.finding import ERROR, FAILED, NO_EVIDENCE, CheckResult, Finding
+from agenteval_cli.finding import ERROR, FAILED, NO_EVIDENCE, PASSED, CheckResult, Finding
 from agenteval_cli.patterns import PatternTimeoutError
 from agenteval_cli.trajectory.calls import calls
 from agenteval_cli.trajectory.claims import DEFAULT as DEFAULT_CLAIMS
@@ -56,6 +56,9 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 # them is not passed by them.
 STANDING = frozenset({"valid_arguments", "unknown_tool", "claims"})
 _PAIRING = frozenset({"required", "calls"})
+# What one more call cannot mend, and what it cannot spoil; of all else a call that is missing may decide either way.
+_NEVER_MENDED = frozenset({"forbidden", "only", "max_repeats", "loops", "valid_arguments", "unknown_tool"})
+_NEVER_SPOILT = frozenset({"required"})
 
 
 def checked(constraints: Trajectory, transcript: Transcript) -> Iterator[CheckResult]:
@@ -66,7 +69,8 @@ def checked(constraints: Trajectory, transcript: Transcript) -> Iterator[CheckRe
         if not asked and not (constraints.standing and name in STANDING):
             continue
         severity = (constraints.claims or DEFAULT_CLAIMS) if name == "claims" else "error"
-        for place, finding in _decided(name, rule, constraints, evidence):
+        for place, found in _decided(name, rule, constraints, evidence):
+            finding = _as_far_as_known(name, found, evidence)
             if asked or finding.result == FAILED:
                 yield finding.named(f"trajectory.{place}", "trajectory", severity=severity)
 
@@ -79,6 +83,14 @@ def _decided(name: str, rule: Rule, constraints: Trajectory, evidence: Evidence)
         yield name, Finding(NO_EVIDENCE, str(missing))
     except PatternTimeoutError as error:
         yield name, Finding(ERROR, str(error))
+
+
+def _as_far_as_known(name: str, finding: Finding, evidence: Evidence) -> Finding:
+    """The finding, unless calls may be missing that would have made it another one."""
+    stands = {FAILED} if name in _NEVER_MENDED else {PASSED} if name in _NEVER_SPOILT else set()
+    if not evidence.may_lack_calls or finding.result in {*stands, NO_EVIDENCE, ERROR}:
+        return finding
+    return Finding(NO_EVIDENCE, "a part of the transcript is broken, so that calls may be missing", finding.expected)
 
 
 def _either_way(rule: Rule, constraints: Trajectory, evidence: Evidence, found: Findings) -> Findings:

@@ -28,6 +28,11 @@ class Evidence(msgspec.Struct, frozen=True):
             raise NoEvidenceError("nothing tells which tools were called: the agent reported no tool_calls")
         return self.transcript.tool_calls
 
+    @property
+    def may_lack_calls(self) -> bool:
+        """Whether the transcript was read from something broken; what the tool server saw is whole."""
+        return self.transcript.partial and not self.transcript.observed
+
     def with_arguments(self, arguments: Any) -> Evidence:
         """The same, where each call whose arguments nobody told has these."""
         calls = tuple(
