@@ -14,6 +14,7 @@ from agenteval_cli.authoring import Shelf, formatted, order_of_keys, refusal, re
 from agenteval_cli.checking import check
 from agenteval_cli.errors import UsageError
 from agenteval_cli.problems import Problem, in_reading_order
+from agenteval_cli.repeats import object_of
 from agenteval_cli.rules import across
 from agenteval_cli.sources import Source
 
@@ -171,16 +172,10 @@ def _read(given: bytes, file: str = "stdin") -> dict[str, Any]:
 def _as_json(given: bytes) -> Any:
     """What JSON's own reader makes of it: unlike YAML's, it knows `\\ud83d\\ude00` to be one sign. None if not JSON."""
     try:
-        return json.loads(given, object_pairs_hook=_without_repeats) if given.lstrip()[:1] == b"{" else None
+        # The YAML reader tells where a key is there twice.
+        return json.loads(given, object_pairs_hook=object_of) if given.lstrip()[:1] == b"{" else None
     except (ValueError, RecursionError):
         return None
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        raise ValueError("a key is there twice")  # the YAML reader tells where
-    return made
 
 
 def _has_lines_per_key(given: bytes, data: Mapping[str, Any]) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from agenteval_cli import yaml_reader
 from agenteval_cli.errors import InvalidFilesError, UsageError
+from agenteval_cli.repeats import object_of
 
 Placed = tuple[str, Any]
 _LINES = ("jsonl", "ndjson")
@@ -40,7 +41,7 @@ def _lines(file: str, raw: bytes) -> Iterator[Placed]:
 def _json(file: str, raw: bytes, line: int = 1) -> Any:
     try:
         text = raw.removeprefix(_BYTE_ORDER_MARK).decode()
-        return json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_no_number)
+        return json.loads(text, object_pairs_hook=object_of, parse_constant=_no_number)
     except json.JSONDecodeError as error:
         place = f"{file}:{line + error.lineno - 1}:{error.colno}"
         raise UsageError(f"{place}: not JSON: {_said(error)}") from error
@@ -61,14 +62,6 @@ def _said(error: json.JSONDecodeError) -> str:
 def _words(error: ValueError) -> str:
     """Python's own words on a whole number of thousands of digits are about Python."""
     return "a number of thousands of digits" if "integer string conversion" in str(error) else str(error)
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        names = [key for key, _ in pairs]
-        raise ValueError(f"the key '{next(key for key in names if names.count(key) > 1)}' is there twice in one object")
-    return made
 
 
 def _no_number(name: str) -> NoReturn:

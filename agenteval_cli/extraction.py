@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from agenteval_cli.compare import same
+from agenteval_cli.repeats import object_of
 
 _FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})(?P<info>[^`]*)")
 _OPENING = re.compile(r"\{|(?:^|(?<=\n))[ \t]*\[")
@@ -201,14 +202,5 @@ def _finite(text: str) -> float:
     return number
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in found if keys.count(key) > 1)
-        raise ValueError(f"the key '{twice}' is there twice")
-    return found
-
-
 _DECODER = json.JSONDecoder(parse_int=str)  # it only tells where a value ends, however many digits it has
-_STRICT = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_object)
+_STRICT = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=object_of)

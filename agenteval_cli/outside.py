@@ -20,6 +20,7 @@ from agenteval_cli.endings import Answered
 from agenteval_cli.finding import ERROR, FAILED, NO_EVIDENCE, OK, PASSED, Finding
 from agenteval_cli.grading import asked_of
 from agenteval_cli.process import Command, Ended, NotStartedError
+from agenteval_cli.repeats import object_of
 from agenteval_cli.transcript import Transcript
 from agenteval_cli.units import seconds
 
@@ -94,7 +95,7 @@ def _silent(ended: Ended, expected: Any, *, must_say: bool) -> Finding:
 def _said(ended: Ended, expected: Any) -> Finding | None:
     """The verdict that was printed, if one was: all of stdout is a JSON object with a `result`, or true or false."""
     try:
-        verdict = json.loads(ended.stdout, object_pairs_hook=_once)
+        verdict = json.loads(ended.stdout, object_pairs_hook=object_of)
     except (ValueError, RecursionError):
         return None
     if isinstance(verdict, bool):
@@ -112,13 +113,6 @@ def _said(ended: Ended, expected: Any) -> Finding | None:
         verdict.get("expected", expected),
         verdict.get("actual"),
     )
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key is given twice")
-    return found
 
 
 def _last_words(ended: Ended) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -17,6 +17,7 @@ import msgspec
 from agenteval_cli.digests import digest
 from agenteval_cli.judgement import ANSWERS
 from agenteval_cli.material import Block, cut
+from agenteval_cli.repeats import object_of
 
 RECIPE = 1  # raise it with every change of wording: earlier calibrations and cached answers are of another judge then
 RATING = "rating"
@@ -178,17 +179,10 @@ def _object_in(reply: str, nonce: str) -> dict[str, Any]:
 def _decoded(text: str) -> dict[str, Any] | None:
     """The JSON object that a text is; None where it is anything else. A key that is there twice is no answer."""
     try:
-        value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+        value = json.loads(text, object_pairs_hook=object_of, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
-
-
-def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        raise ValueError("a key is there twice")
-    return made
 
 
 def _no_constant(name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any, Final
@@ -12,6 +13,7 @@ import msgspec
 
 from agenteval_cli.mcp_messages import PARSE_ERROR, Message, failed
 from agenteval_cli.recordings import Answer, Blocks, Failure, RecordedTool, Result
+from agenteval_cli.repeats import object_of
 from agenteval_cli.transcript import without_surrogates
 from agenteval_cli.yaml_reader import MAX_DEPTH
 
@@ -19,6 +21,8 @@ MAX_BODY: Final = 4 * 1024 * 1024  # bytes
 MAX_HEAD: Final = 64 * 1024
 _TOO_DEEP: Final = f"it is nested deeper than {MAX_DEPTH} levels"
 MALFORMED: Final = b'{"result": {"status": "o'  # what a server that died in the middle of its answer leaves
+# Every text, and the colon after it that makes it a name: each is taken once, however it is written.
+_TEXTS: Final = re.compile(rb'"((?:[^"\\]++|\\.)*+)"(\s*+:)?+')
 _LOCAL_NAMES: Final = ("127.0.0.1", "localhost")
 
 
@@ -66,7 +70,7 @@ def is_local(headers: Mapping[str, str], port: int) -> bool:
 
 
 def value_of(body: bytes) -> Any:
-    """The JSON value of a body. Raises ValueError where it is none, or nested deeper than others could read it.
+    """The JSON value of a body. Raises ValueError where it is none, or others could read it otherwise or not at all.
 
     Lone surrogates are mended.
     """
@@ -76,6 +80,9 @@ def value_of(body: bytes) -> Any:
         raise ValueError(_TOO_DEEP) from None
     if body.count(b"[") + body.count(b"{") > MAX_DEPTH and _is_deeper(value, MAX_DEPTH):
         raise ValueError(_TOO_DEEP)
+    names = [text for text, colon in _TEXTS.findall(body) if colon]  # of all objects, so that some may be alike
+    if len(names) > len(set(names)) or b"\\u" in body:
+        json.loads(body, object_pairs_hook=object_of)
     return value
 
 

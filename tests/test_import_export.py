@@ -233,7 +233,7 @@ def test_form_says_what_the_documents_are(repo: Repo) -> None:
         (
             "in.json",
             b'{"input": "a", "input": "b"}',
-            "in.json:1: not JSON: the key 'input' is there twice in one object",
+            "in.json:1: not JSON: the key 'input' is there twice",
         ),
         ("in.json", b'{"input": NaN}', "in.json:1: not JSON: NaN is not a number that JSON has"),
         ("in.json", b'{"input": ' + b"9" * 5000 + b"}", "in.json:1: not JSON: a number of thousands of digits"),

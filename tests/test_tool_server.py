@@ -864,3 +864,16 @@ def test_a_server_leaves_no_thread_no_file_and_no_connection(tmp_path: Path) -> 
     assert not Path(endpoint.config).parent.exists()
     with pytest.raises(OSError, match="refused"):
         socket.create_connection(("127.0.0.1", int(endpoint.http_url.split("/")[2].split(":")[1])))
+
+
+@pytest.mark.parametrize("body", [b'{"amount": 999, "amount": 1}', b'{"amount": 999, "\\u0061mount": 1}'])
+def test_arguments_that_can_be_read_in_two_ways_are_kept_as_the_text_they_are(repo: Repo, body: bytes) -> None:
+    repo.case("served", SERVED_CASE)
+    process = repo.start("tools", "served", "--json")
+    assert process.stdout is not None
+    told = json.loads(process.stdout.readline())
+    post(f"{told['http_url']}/look", body)
+    call = json.loads(process.stdout.readline())["call"]
+    assert call["arguments"] == body.decode()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=10)
