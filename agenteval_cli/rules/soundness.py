@@ -189,7 +189,7 @@ def _unfilled_placeholders(case: Subject) -> Found:
     for key, used in _placeholders(case) if names else ():
         for unknown in dict.fromkeys(name for name in used if name not in (*names, *knows)):
             yield (key,), f"no variable '{unknown}' fills {{{{{unknown}}}}}{did_you_mean(unknown, names)}"
-    for path, name in _filled_for_the_user_alone(case):
+    for path, name in _filled_for_the_user_alone(case) if knows else ():
         if name in knows and name not in names:
             words = f"{{{{{name}}}}} is filled with what the user knows in its own words only; make it a variable"
             yield path, words
