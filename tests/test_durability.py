@@ -16,6 +16,7 @@ import pytest
 from conftest import AGENTEVAL, Repo
 from desk import processes_with, until
 
+from agenteval_cli.records import FINISHED
 from agenteval_cli.statuses import GRADED
 from agenteval_cli.store import is_being_written, read_run, read_transcript
 from agenteval_cli.summary import summary_of
@@ -133,14 +134,13 @@ class Victim:
 def killed_again_and_again(repo: Repo, deaths: int, longest: float, seed: int) -> None:
     victim = Victim(repo, random.Random(seed))
     while victim.deaths < deaths:
-        if not victim.lives(longest):
-            victim.tells_the_truth()
-            assert victim.run is not None
+        died = victim.lives(longest)
+        if died:
+            victim.leaves_nothing()
+        victim.tells_the_truth()
+        if victim.run and (not died or read_run(victim.run).record.status == FINISHED):  # it may die of old age
             victim.run.rename(repo.root.parent / victim.run.name)  # another run, until there have been enough deaths
             victim.told.clear()
-            continue
-        victim.leaves_nothing()
-        victim.tells_the_truth()
     finish(repo, victim)
 
 
