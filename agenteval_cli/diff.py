@@ -290,9 +290,9 @@ def _with_evidence(rows: Sequence[CaseDiff], pairs: Mapping[str, Pair]) -> list[
         if row.change in direction:
             p, q = direction[row.change][row.id]
             evidence = CONFIRMED if q <= LEVEL else WITHIN_NOISE
-            row = msgspec.structs.replace(row, p=p, q=q, evidence=evidence)  # noqa: PLW2901
+            row = msgspec.structs.replace(row, p=p, q=q, evidence=evidence)  # noqa: PLW2901  # the same case, known better
         if shared.get(row.id):
-            row = msgspec.structs.replace(row, shared=len(shared[row.id]))  # noqa: PLW2901
+            row = msgspec.structs.replace(row, shared=len(shared[row.id]))  # noqa: PLW2901  # the same case, known better
         found.append(row)
     return found
 
@@ -326,7 +326,7 @@ def _confirmed(rows: Sequence[CaseDiff], confirmation: Confirmation) -> list[Cas
             p, q = tested[row.id]
             fresh = Fresh(**_last(seen[row.id]), p=p, q=q)
             evidence = CONFIRMED if q <= LEVEL else WITHIN_NOISE
-            row = msgspec.structs.replace(row, fresh=fresh, evidence=evidence)  # noqa: PLW2901
+            row = msgspec.structs.replace(row, fresh=fresh, evidence=evidence)  # noqa: PLW2901  # the same case, known better
         found.append(row)
     return found
 

@@ -44,10 +44,10 @@ def explained(diff: RunDiff, base: AnyRun, head: AnyRun, root: Path, most: int =
         for case in diff.cases:
             folded = case.id.casefold()
             if case.id in moved:
-                case = _why(case, (before[folded], old), (after[folded], new))  # noqa: PLW2901
+                case = _why(case, (before[folded], old), (after[folded], new))  # noqa: PLW2901  # the same case, known better
             if case.id in edited:
                 changes = _edits(files, before[folded], after[folded])
-                case = msgspec.structs.replace(case, case_changes=changes)  # noqa: PLW2901
+                case = msgspec.structs.replace(case, case_changes=changes)  # noqa: PLW2901  # the same case, known better
             cases.append(case)
     return msgspec.structs.replace(diff, cases=tuple(cases))
 

@@ -40,39 +40,47 @@ _MATCHES = ("exact", "contains", "similar", "judged")
 _SOURCES = ("--run", "--transcript", "--recordings", "--dataset")
 
 
+_RunToGrade = Annotated[str | None, typer.Option(metavar="RUN", help="Grade the attempts of that run again.")]
+_Transcripts = Annotated[
+    list[str] | None,
+    typer.Option(metavar="FILE", help="Grade this answer to the --case; each of several is an attempt."),
+]
+_TranscriptFormat = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The format of the transcripts; else it is found out.")
+]
+_Dataset = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Grade records of input and actualOutput: JSON, JSONL or YAML.")
+]
+_Match = Annotated[
+    str | None,
+    typer.Option(metavar="HOW", help=f"How a dataset's expectedOutput is compared: {', '.join(_MATCHES)}."),
+]
+_CriteriaAsked = Annotated[
+    list[str] | None,
+    typer.Option(metavar="TEXT", help="Judge each record of a dataset by this; a metric's name, or a sentence."),
+]
+_FailedOnly = Annotated[
+    bool, typer.Option("--failed", help="Only the cases of the run of which an attempt did not pass.")
+]
+_AskAgain = Annotated[bool, typer.Option("--ask-again", help="Ask judges anew, also where the run has their answer.")]
+
+
 def command(
-    run: Annotated[str | None, typer.Option(metavar="RUN", help="Grade the attempts of that run again.")] = None,
-    transcript: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FILE", help="Grade this answer to the --case; each of several is an attempt."),
-    ] = None,
-    format: Annotated[  # noqa: A002  # the word of agenteval.yaml
-        str | None, typer.Option(metavar="NAME", help="The format of the transcripts; else it is found out.")
-    ] = None,
+    run: _RunToGrade = None,
+    transcript: _Transcripts = None,
+    format: _TranscriptFormat = None,  # noqa: A002  # the word of agenteval.yaml
     recordings: Annotated[bool, typer.Option("--recordings", help="Grade the recordings of cases.")] = False,
-    dataset: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Grade records of input and actualOutput: JSON, JSONL or YAML.")
-    ] = None,
-    match: Annotated[
-        str | None,
-        typer.Option(metavar="HOW", help=f"How a dataset's expectedOutput is compared: {', '.join(_MATCHES)}."),
-    ] = None,
-    criterion: Annotated[
-        list[str] | None,
-        typer.Option(metavar="TEXT", help="Judge each record of a dataset by this; a metric's name, or a sentence."),
-    ] = None,
+    dataset: _Dataset = None,
+    match: _Match = None,
+    criterion: _CriteriaAsked = None,
     tier: Tiers = None,
     case: Case = None,
     tag: Tag = None,
     owner: Owner = None,
     where: Where = None,
     changed: Changed = None,
-    failed: Annotated[
-        bool, typer.Option("--failed", help="Only the cases of the run of which an attempt did not pass.")
-    ] = False,
-    ask_again: Annotated[
-        bool, typer.Option("--ask-again", help="Ask judges anew, also where the run has their answer.")
-    ] = False,
+    failed: _FailedOnly = False,
+    ask_again: _AskAgain = False,
     concurrency: Concurrency = None,
     json: Json = False,
     directory: Directory = ".",

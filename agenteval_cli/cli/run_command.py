@@ -44,6 +44,7 @@ from agenteval_cli.cli.run_options import (
     Resume,
     RetryErrors,
     Sample,
+    Seed,
     Shard,
     Since,
     budget,
@@ -87,9 +88,7 @@ def command(
     budget_cost: BudgetCost = None,
     budget_time: BudgetTime = None,
     shuffle: Annotated[bool, typer.Option("--shuffle", help="Run in another order, drawn by the seed.")] = False,
-    seed: Annotated[
-        int | None, typer.Option(min=0, max=2**31 - 1, help="Of the order, the sample and what agents are told.")
-    ] = None,
+    seed: Seed = None,
     record_tools: RecordTools = None,
     ignore: Ignore = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and run nothing.")] = False,
@@ -106,13 +105,7 @@ def command(
 
     picks = Picks(tier=tier, case=case, tag=tag, owner=owner, where=where, failed=failed, changed=changed)
     draw = Draw(
-        sample=sample,
-        shard=shard,
-        agent=agent,
-        attempts=attempts,
-        since=since,
-        replay_user=replay_user,
-        seed=seed,
+        sample=sample, shard=shard, agent=agent, attempts=attempts, since=since, replay_user=replay_user, seed=seed
     )
     confirming = {"against": against, "prepare": prepare}
     refuse_what_does_not_go_together(draw, confirm, confirming, record_tools=record_tools, ignore=ignore)

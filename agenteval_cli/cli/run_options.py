@@ -54,6 +54,9 @@ Ignore = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME", help="With --record-tools: an argument that recordings do not ask for."),
 ]
+Seed = Annotated[
+    int | None, typer.Option(min=0, max=2**31 - 1, help="Of the order, the sample and what agents are told.")
+]
 BudgetTime = Annotated[str | None, typer.Option(metavar="TIME", help="Begin nothing more after this time, as 10m.")]
 
 _TIME = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h)")

@@ -40,7 +40,7 @@ def _own_or_claimed(stdout: bytes, protocol: str) -> Transcript:
     raise own
 
 
-def answer_with_trace(stdout: bytes, protocol: str, trace: bytes, format: str = AUTO) -> Transcript:  # noqa: A002
+def answer_with_trace(stdout: bytes, protocol: str, trace: bytes, format: str = AUTO) -> Transcript:  # noqa: A002  # the option's word
     """What the trace tells, and what the agent printed where the trace leaves something open.
 
     Where the trace has the answer, what was printed may be anything. Raises UnreadableAnswerError.
