@@ -270,7 +270,7 @@ class Target:
 
 
 @contextmanager
-def _cold(line: Sequence[str], repository: Path, environment: Mapping[str, str]) -> Iterator[None]:  # noqa: ARG001
+def _cold(line: Sequence[str], repository: Path, environment: Mapping[str, str]) -> Iterator[None]:  # noqa: ARG001  # all ways are called alike
     """Nothing is remembered."""
     shutil.rmtree(repository / ".agenteval", ignore_errors=True)
     yield

@@ -292,7 +292,7 @@ def test_a_bar_for_each_run() -> None:
 STEADY = CaseTotal("greet", "support", "v", 60, 60, 20, 20, 0, "20261001T", "20261101T", 3, 1.0, quarantined=False)
 
 
-def suggested(*totals: CaseTotal, bounds: Bounds = Bounds(), **more: Any) -> list[tuple[str, str]]:  # noqa: B008
+def suggested(*totals: CaseTotal, bounds: Bounds = Bounds(), **more: Any) -> list[tuple[str, str]]:  # noqa: B008  # it is frozen
     plan = tuple(tried(name, "PPP")[0] for name in more.pop("cases", ["Greet"]))
     fields: dict[str, Any] = {"today": "2026-11-30", "plan": plan, "totals": totals, "mixed": (), "latest": ()}
     return [(found.kind, found.subject) for found in suggestions(History(**{**fields, **more}), bounds)]

@@ -295,7 +295,7 @@ def test_the_form_itself_is_left_as_it_was() -> None:
 
 def test_the_example_of_the_documentation_holds() -> None:
     (block,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    exec(compile(block, "docs/interchange.md", "exec"), {})  # noqa: S102
+    exec(compile(block, "docs/interchange.md", "exec"), {})  # noqa: S102  # our own page
 
 
 def test_the_documentation_tells_the_place_of_every_field() -> None:

@@ -49,7 +49,7 @@ def test_the_package_knows_its_names_and_no_others() -> None:
     assert {"TestCase", "__version__"} <= set(dir(agenteval_cli))
     assert set(agenteval_cli.__all__) == {"TestCase", "__version__"}
     with pytest.raises(AttributeError, match="no attribute 'TestCsae'"):
-        agenteval_cli.TestCsae  # type: ignore[attr-defined]  # noqa: B018
+        agenteval_cli.TestCsae  # type: ignore[attr-defined]  # noqa: B018  # asking for it is the test
 
 
 def test_pytest_collects_no_test_case() -> None:
@@ -61,7 +61,7 @@ def test_the_documentation_does_what_it_says(tmp_path: Path, monkeypatch: pytest
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     assert len(blocks) == 5
     for block in blocks:
-        exec(compile(block, "docs/python.md", "exec"), {})  # noqa: S102
+        exec(compile(block, "docs/python.md", "exec"), {})  # noqa: S102  # our own page
     written = sorted((tmp_path / "cases").iterdir())
     assert [problems(path.read_text(encoding="utf-8")) for path in written] == [[], []]
 
@@ -235,7 +235,7 @@ def test_the_repr_is_short() -> None:
     assert len(repr(TestCase("Hi" * 1000))) < 60
 
 
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda case: pickle.loads(pickle.dumps(case))])  # noqa: S301
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda case: pickle.loads(pickle.dumps(case))])  # noqa: S301  # our own bytes
 def test_a_copy_is_equal_and_as_immutable(copied: Callable[[TestCase], TestCase]) -> None:
     case = copied(TestCase("Hi", metadata={"a": [1]}, actual_output="x"))
     assert case == TestCase("Hi", metadata={"a": [1]}, actual_output="x")
