@@ -26,7 +26,7 @@ from agenteval_cli.trajectory.only import only
 from agenteval_cli.trajectory.order import order
 from agenteval_cli.trajectory.plan import plan
 from agenteval_cli.trajectory.recovery import recovery
-from agenteval_cli.trajectory.required import required
+from agenteval_cli.trajectory.required import depend_on_untold, held_by_more, required
 from agenteval_cli.trajectory.unknown_tool import unknown_tool
 from agenteval_cli.trajectory.valid_arguments import valid_arguments
 from agenteval_cli.transcript import Transcript
@@ -56,21 +56,22 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 # them is not passed by them.
 STANDING = frozenset({"valid_arguments", "unknown_tool", "claims"})
 _PAIRING = frozenset({"required", "calls"})
-# What one more call cannot mend, and what it cannot spoil; of all else a call that is missing may decide either way.
+# What one more call cannot mend; of all else but some requirements a call that is missing may decide either way.
 _NEVER_MENDED = frozenset({"forbidden", "only", "max_repeats", "loops", "valid_arguments", "unknown_tool"})
-_NEVER_SPOILT = frozenset({"required"})
 
 
 def checked(constraints: Trajectory, transcript: Transcript) -> Iterator[CheckResult]:
     """Every constraint decided on one transcript."""
     evidence = Evidence(transcript)
+    held = held_by_more(constraints)
     for name, rule in RULES.items():
         asked = getattr(constraints, name) is not None
         if not asked and not (constraints.standing and name in STANDING):
             continue
         severity = (constraints.claims or DEFAULT_CLAIMS) if name == "claims" else "error"
         for place, found in _decided(name, rule, constraints, evidence):
-            finding = _as_far_as_known(name, found, evidence)
+            stands = {FAILED} if name in _NEVER_MENDED else {PASSED} if place in held else set()
+            finding = _as_far_as_known(stands, found, evidence)
             if asked or finding.result == FAILED:
                 yield finding.named(f"trajectory.{place}", "trajectory", severity=severity)
 
@@ -85,9 +86,8 @@ def _decided(name: str, rule: Rule, constraints: Trajectory, evidence: Evidence)
         yield name, Finding(ERROR, str(error))
 
 
-def _as_far_as_known(name: str, finding: Finding, evidence: Evidence) -> Finding:
-    """The finding, unless calls may be missing that would have made it another one."""
-    stands = {FAILED} if name in _NEVER_MENDED else {PASSED} if name in _NEVER_SPOILT else set()
+def _as_far_as_known(stands: set[str], finding: Finding, evidence: Evidence) -> Finding:
+    """The finding, unless calls may be missing that would have made it another one; `stands` are results that hold."""
     if not evidence.may_lack_calls or finding.result in {*stands, NO_EVIDENCE, ERROR}:
         return finding
     return Finding(NO_EVIDENCE, "a part of the transcript is broken, so that calls may be missing", finding.expected)
@@ -100,6 +100,8 @@ def _either_way(rule: Rule, constraints: Trajectory, evidence: Evidence, found: 
         yield from found
         return
     other = dict(rule(constraints, evidence.with_arguments(ANYTHING)))
+    between = depend_on_untold(constraints, evidence.calls) if rule is required else frozenset()
     words = f"nothing tells the arguments of step {untold + 1}, {evidence.calls[untold].name}"
     for place, finding in found:
-        yield place, finding if other[place].result == finding.result else Finding(NO_EVIDENCE, words, finding.expected)
+        same = other[place].result == finding.result and place not in between
+        yield place, finding if same else Finding(NO_EVIDENCE, words, finding.expected)

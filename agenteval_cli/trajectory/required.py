@@ -10,7 +10,7 @@ from agenteval_cli.finding import FAILED, OK, PASSED, Finding
 from agenteval_cli.matchers import mismatch
 from agenteval_cli.pairing import paired
 from agenteval_cli.trajectory.evidence import Calls, Evidence
-from agenteval_cli.trajectory.matching import difference, fits, named, nearest, step, unasked
+from agenteval_cli.trajectory.matching import difference, fits, may_fit, named, nearest, step, unasked
 
 _ORDINALS = {1: "first", 2: "second", 3: "third", -1: "last"}
 
@@ -27,6 +27,27 @@ def required(constraints: Trajectory, evidence: Evidence) -> Iterator[tuple[str,
         if finding is OK and (pattern.occurrence is None or pattern.times is not None):
             finding = _counted(pattern, calls, partner_of.get(index), short=index in short)
         yield f"required[{index}]", finding
+
+
+def depend_on_untold(constraints: Trajectory, calls: Calls) -> frozenset[str]:
+    """The requirements whose `times` hold for some, and not for all, of the counts that untold arguments leave open."""
+    places = set()
+    for index, pattern in enumerate(constraints.required or ()):
+        if pattern.times is not None:
+            least, most = sum(fits(pattern, call) for call in calls), sum(may_fit(pattern, call) for call in calls)
+            if len({mismatch(pattern.times, count) is None for count in range(least, most + 1)}) > 1:
+                places.add(f"required[{index}]")
+    return frozenset(places)
+
+
+def held_by_more(constraints: Trajectory) -> frozenset[str]:
+    """The requirements that one more call cannot break: no upper count, and no place among the others."""
+    return frozenset(
+        f"required[{index}]"
+        for index, pattern in enumerate(constraints.required or ())
+        if pattern.occurrence is None
+        and (pattern.times is None or (isinstance(pattern.times, dict) and pattern.times.keys() <= {"gte", "gt"}))
+    )
 
 
 def _least(pattern: CallPattern, most: int) -> int:
